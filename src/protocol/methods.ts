@@ -1,0 +1,42 @@
+// Which method exists in which era, and which server capability it needs. Absence means -32601.
+
+import type { Era } from './errors.ts'
+
+/** The server capabilities that gate methods. @see server/tools, Capabilities and its siblings */
+export type Family = 'tools' | 'prompts' | 'resources' | 'completions'
+
+interface MethodRow {
+  eras: readonly Era[]
+  /** The capability that must be declared for the method to exist. */
+  family?: Family
+  /** Where `Mcp-Name` comes from on modern requests. @see basic/transports/streamable-http, Standard Request Headers */
+  nameFrom?: 'name' | 'uri'
+}
+
+const BOTH: readonly Era[] = ['modern', 'legacy']
+
+const METHODS = new Map<string, MethodRow>([
+  ['server/discover', { eras: ['modern'] }],
+  ['initialize', { eras: ['legacy'] }],
+  ['ping', { eras: ['legacy'] }],
+  ['tools/list', { eras: BOTH, family: 'tools' }],
+  ['tools/call', { eras: BOTH, family: 'tools', nameFrom: 'name' }],
+  ['prompts/list', { eras: BOTH, family: 'prompts' }],
+  ['prompts/get', { eras: BOTH, family: 'prompts', nameFrom: 'name' }],
+  ['resources/list', { eras: BOTH, family: 'resources' }],
+  ['resources/templates/list', { eras: BOTH, family: 'resources' }],
+  ['resources/read', { eras: BOTH, family: 'resources', nameFrom: 'uri' }],
+  ['completion/complete', { eras: BOTH, family: 'completions' }],
+])
+
+/** The row of a method in an era, or undefined when that era has no such method. */
+export function methodIn(era: Era, method: string): MethodRow | undefined {
+  const row = METHODS.get(method)
+  return row?.eras.includes(era) ? row : undefined
+}
+
+/** True for a method that only modern revisions have: naming it says which era is meant. */
+export function isModernOnly(method: string): boolean {
+  const row = METHODS.get(method)
+  return row !== undefined && !row.eras.includes('legacy')
+}

@@ -1,0 +1,29 @@
+// Results as modern revisions want them: the one place that stamps `resultType`, `serverInfo` and caching hints.
+// @see basic/index, Results; server/utilities/caching
+
+import type { JsonObject } from '../json-rpc.ts'
+import { META, type Implementation } from '../meta.ts'
+
+/** Hints as they stand in a result. */
+export interface WireCache {
+  ttlMs: number
+  cacheScope: 'public' | 'private'
+}
+
+/** A finished result. Extensions and handlers may have set other `_meta` keys, which stay. */
+export function completeResult(result: JsonObject, serverInfo: Implementation, cache?: WireCache): JsonObject {
+  return { resultType: 'complete', ...result, ...cache, _meta: stamped(result, serverInfo) }
+}
+
+/** A round that ends with questions. It carries no caching hints. @see basic/patterns/mrtr */
+export function inputRequiredResult(
+  inputRequests: JsonObject,
+  requestState: string,
+  serverInfo: Implementation,
+): JsonObject {
+  return { resultType: 'input_required', inputRequests, requestState, _meta: stamped({}, serverInfo) }
+}
+
+function stamped({ _meta }: JsonObject, serverInfo: Implementation): JsonObject {
+  return { ...(_meta as JsonObject | undefined), [META.serverInfo]: serverInfo }
+}
