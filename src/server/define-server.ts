@@ -1,0 +1,117 @@
+// `defineServer`: puts definitions together, once, and derives what can be announced about them.
+
+import { limits } from '../limits.ts'
+import type { Family } from '../protocol/methods.ts'
+import type { Implementation } from '../protocol/meta.ts'
+import { checkCache, checkDescribed, type CacheHints, type Described } from './define.ts'
+import type { Prompt } from './define-prompt.ts'
+import type { Resource, ResourceTemplate } from './define-resource.ts'
+import type { Tool } from './define-tool.ts'
+
+/** The results whose freshness a server can set as a whole. */
+export type CachedList = 'discover' | 'tools' | 'prompts' | 'resources' | 'templates'
+
+export interface ServerOptions extends Pick<Described, 'title' | 'description' | 'icons'> {
+  /** For programs. Not unique across servers. */
+  name: string
+  version: string
+  websiteUrl?: string
+  /** How to use this server as a whole, for models. */
+  instructions?: string
+  tools?: readonly Tool[]
+  resources?: readonly (Resource | ResourceTemplate)[]
+  prompts?: readonly Prompt[]
+  /** Entries on one page of a list. Default: everything on one, since some hosts read only the first. */
+  pageSize?: number
+  /**
+   * Freshness per list. Default: five minutes and `public` for lists that are the same for everybody;
+   * 0 and `private` for `resources` once a template computes entries.
+   */
+  cache?: { [K in CachedList]?: CacheHints }
+}
+
+/** A server: a frozen value. Nothing in it changes or is rebuilt while the isolate lives. */
+export interface Server {
+  readonly info: Implementation
+  readonly instructions: string | undefined
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly templates: readonly ResourceTemplate[]
+  readonly prompts: ReadonlyMap<string, Prompt>
+  readonly families: ReadonlySet<Family>
+  readonly pageSize: number | undefined
+  readonly cache: { readonly [K in CachedList]: CacheHints }
+  /** The `Mcp-Param-*` headers that tools declare, for CORS. */
+  readonly paramHeaders: readonly string[]
+}
+
+/**
+ * Defines a server.
+ * @throws {TypeError} on two definitions of one name or URI, or a page size that is no positive integer
+ */
+export function defineServer(options: ServerOptions): Server {
+  const { tools = [], prompts = [], pageSize } = options
+  checkDescribed('the server', options)
+  for (const hints of Object.values(options.cache ?? {})) checkCache('the server', hints)
+  if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize > 0)) {
+    throw new TypeError(`cannot define the server: pageSize must be a positive integer, not ${pageSize}`)
+  }
+  const resources = (options.resources ?? []).filter((entry) => entry.kind === 'resource')
+  const templates = (options.resources ?? []).filter((entry) => entry.kind === 'template')
+  index('template', templates, ({ uriTemplate }) => uriTemplate.template)
+  return Object.freeze({
+    info: Object.freeze(describe(options)),
+    instructions: options.instructions,
+    tools: index('tool', tools, ({ name }) => name),
+    resources: index('resource', resources, ({ uri }) => uri),
+    templates: Object.freeze(templates),
+    prompts: index('prompt', prompts, ({ name }) => name),
+    families: familiesOf(tools, prompts, resources, templates),
+    pageSize,
+    cache: { ...defaultCache(templates), ...options.cache },
+    paramHeaders: [...new Set(tools.flatMap((tool) => tool.paramHeaders.map(({ name }) => `Mcp-Param-${name}`)))],
+  })
+}
+
+function describe({ name, version, title, description, websiteUrl, icons }: ServerOptions): Implementation {
+  return {
+    name,
+    version,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons && { icons }),
+  }
+}
+
+function index<T>(kind: string, entries: readonly T[], keyOf: (entry: T) => string): Map<string, T> {
+  const map = new Map<string, T>()
+  for (const entry of entries) {
+    const key = keyOf(entry)
+    if (map.has(key)) throw new TypeError(`cannot define the server: ${kind} "${key}" is defined twice`)
+    map.set(key, entry)
+  }
+  return map
+}
+
+function familiesOf(
+  tools: readonly Tool[],
+  prompts: readonly Prompt[],
+  resources: readonly Resource[],
+  templates: readonly ResourceTemplate[],
+): Set<Family> {
+  const families = new Set<Family>()
+  if (tools.length > 0) families.add('tools')
+  if (prompts.length > 0) families.add('prompts')
+  if (resources.length > 0 || templates.length > 0) families.add('resources')
+  const completes = [...prompts, ...templates].some(({ complete }) => Object.keys(complete).length > 0)
+  if (completes) families.add('completions')
+  return families
+}
+
+function defaultCache(templates: readonly ResourceTemplate[]): { [K in CachedList]: CacheHints } {
+  const fixed: CacheHints = { ttlMs: limits.listTtlMs, scope: 'public' }
+  const computed: CacheHints = { ttlMs: 0, scope: 'private' }
+  const resources = templates.some(({ list }) => list !== undefined) ? computed : fixed
+  return { discover: fixed, tools: fixed, prompts: fixed, resources, templates: fixed }
+}

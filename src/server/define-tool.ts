@@ -1,0 +1,141 @@
+// `defineTool`: a function the model may call. @see server/tools
+
+import type { ParamHeader } from '../protocol/headers.ts'
+import type { JsonObject } from '../protocol/json-rpc.ts'
+import type { CallToolResult, ContentBlock } from './content.ts'
+import type { CallContext } from './context.ts'
+import { checkDescribed, checkName, pickSet, type Asking, type Described } from './define.ts'
+import { compileSchema, subschemas, type CompiledSchema, type Parsed, type Schema } from './json-schema.ts'
+import { warn } from './warnings.ts'
+import type * as z from 'zod'
+
+/** Hints about behaviour, which hosts use to decide when to ask the user. */
+export interface ToolAnnotations {
+  title?: string
+  /** It changes nothing. */
+  readOnlyHint?: boolean
+  /** It may destroy something. Default true. */
+  destructiveHint?: boolean
+  /** Calling it again with the same arguments changes nothing more. */
+  idempotentHint?: boolean
+  /** It talks to an open world outside the server. Default true. */
+  openWorldHint?: boolean
+}
+
+type Structured<O> = O extends z.core.$ZodType ? z.input<O> : unknown
+
+/** What a handler may return. With `outputSchema` it is the structured value, or a whole result around it. */
+export type ToolReturn<O> = [O] extends [Schema]
+  ? Structured<O> | (CallToolResult & ({ structuredContent: Structured<O> } | { isError: true }))
+  : string | ContentBlock | ContentBlock[] | CallToolResult | void
+
+export interface ToolOptions<I extends Schema | undefined, O extends Schema | undefined> extends Described, Asking {
+  description: string
+  /**
+   * A zod object, or raw JSON Schema 2020-12 of type object. Without it the tool takes no arguments.
+   * A string, integer or boolean property may carry `x-mcp-header` (zod: `.meta({ 'x-mcp-header': 'Region' })`).
+   */
+  inputSchema?: I
+  /** What the structured value looks like. Results that do not fit are refused and become "Internal error". */
+  outputSchema?: O
+  annotations?: ToolAnnotations
+  /**
+   * Runs the tool. It may be entered again from the start after an ask: put effects after the ask or in `ctx.step`.
+   * Throw `ToolError` to tell the model what went wrong; any other error shows only "Internal error".
+   */
+  handler(input: Parsed<I>, context: CallContext): ToolReturn<O> | Promise<ToolReturn<O>>
+}
+
+/** A defined tool: a frozen value, passed to `defineServer`. */
+export interface Tool extends Asking {
+  readonly kind: 'tool'
+  readonly name: string
+  /** The entry of `tools/list`, in its richest form. */
+  readonly listed: JsonObject
+  readonly input: CompiledSchema | undefined
+  readonly output: CompiledSchema | undefined
+  readonly paramHeaders: readonly ParamHeader[]
+  readonly annotations: ToolAnnotations
+  readonly handler: (input: never, context: CallContext) => unknown
+}
+
+const NO_INPUT: JsonObject = { type: 'object', properties: {} }
+
+/**
+ * Defines a tool.
+ * @param name 1 to 128 visible ASCII characters; letters, digits, `_` and `-` up to 64 are accepted by every host
+ * @throws {TypeError} when a name, schema, icon or `x-mcp-header` is not allowed
+ */
+export function defineTool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
+  name: string,
+  options: ToolOptions<I, O>,
+): Tool {
+  checkName('tool', name)
+  checkDescribed(`tool "${name}"`, options)
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    warn(`tool "${name}": some hosts reject names with other characters than letters, digits, _ and -, or over 64`)
+  }
+  const input = options.inputSchema && compileInput(options.inputSchema, `tool "${name}": inputSchema`)
+  const output = options.outputSchema && compileSchema(options.outputSchema, 'output', `tool "${name}": outputSchema`)
+  const inputSchema = input?.json ?? NO_INPUT
+  const tool: Tool = {
+    kind: 'tool',
+    name,
+    listed: {
+      name,
+      ...pickSet(options, ['title', 'description']),
+      inputSchema,
+      ...(output && { outputSchema: output.json }),
+      ...pickSet(options, ['annotations', 'icons', '_meta']),
+    },
+    input: input || undefined,
+    output: output || undefined,
+    paramHeaders: Object.freeze(findParamHeaders(inputSchema, name)),
+    annotations: options.annotations ?? {},
+    handler: options.handler as Tool['handler'],
+    ...pickSet(options, ['requires', 'askTtlMs']),
+  }
+  return Object.freeze(tool)
+}
+
+/** `type: "object"` stands at the root of every input schema, also of unions. */
+function compileInput(schema: Schema, what: string): CompiledSchema {
+  const { json, parse } = compileSchema(schema, 'input', what)
+  if (json['type'] === 'object') return { json, parse }
+  const branches = json['anyOf'] ?? json['oneOf'] ?? json['allOf']
+  const isObjects =
+    json['type'] === undefined && Array.isArray(branches) && branches.every((branch: JsonObject) => branch['type'] === 'object')
+  if (!isObjects) throw new TypeError(`cannot use ${what}: arguments are an object, so the schema must be one`)
+  return { json: { type: 'object', ...json }, parse }
+}
+
+/** The `x-mcp-header` annotations of a schema, checked. @see basic/transports/streamable-http, Schema Extension */
+function findParamHeaders(schema: JsonObject, tool: string): ParamHeader[] {
+  const found: ParamHeader[] = []
+  for (const [node, path] of subschemas(schema)) {
+    if (!('x-mcp-header' in node)) continue
+    const header = checkParamHeader(node, path, (problem) => {
+      throw new TypeError(`cannot define tool "${tool}": x-mcp-header at #/${path.join('/')} ${problem}`)
+    })
+    const same = found.find(({ name }) => name.toLowerCase() === header.name.toLowerCase())
+    if (same) throw new TypeError(`cannot define tool "${tool}": x-mcp-header "${header.name}" is used twice`)
+    found.push(header)
+  }
+  return found
+}
+
+function checkParamHeader(node: JsonObject, path: readonly string[], refuse: (problem: string) => never): ParamHeader {
+  const { 'x-mcp-header': name, type } = node
+  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) refuse('is no header token')
+  const isReachable = path.length > 0 && path.every((key, i) => i % 2 === 1 || key === 'properties')
+  if (!isReachable) refuse('is not reachable by properties alone')
+  if (type !== 'string' && type !== 'integer' && type !== 'boolean') refuse('is on no string, integer or boolean')
+  if (type === 'integer' && !isSafeRange(node)) refuse('is on an integer that is not bounded to the safe range')
+  return { name: name as string, path: path.filter((_, i) => i % 2 === 1), type: type as ParamHeader['type'] }
+}
+
+function isSafeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonObject): boolean {
+  const low = (minimum ?? exclusiveMinimum) as number
+  const high = (maximum ?? exclusiveMaximum) as number
+  return low >= Number.MIN_SAFE_INTEGER && high <= Number.MAX_SAFE_INTEGER
+}

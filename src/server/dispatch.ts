@@ -1,0 +1,88 @@
+// From a checked request to a result, the same for every era: which function answers which method.
+
+import { ProtocolError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/json-rpc.ts'
+import { completeParams, cursorParam } from '../protocol/params.ts'
+import { complete } from './completion.ts'
+import { createLookupContext } from './context.ts'
+import type { CacheHints } from './define.ts'
+import type { CachedList, Server } from './define-server.ts'
+import { paginate } from './pagination.ts'
+import type { Call } from './ports.ts'
+import { callTool, getPrompt, guarded, readResource } from './run.ts'
+
+/** A result in its richest form; encoders narrow it to a revision. */
+export interface Outcome {
+  result: JsonObject
+  /** Set on the results that carry caching hints on modern revisions. */
+  cache?: CacheHints
+  /** Names a result that is the same for every caller, so that its encoding may be kept. */
+  fixed?: string
+}
+
+/**
+ * Answers one request. The method is known to exist in the caller's era.
+ * @throws {ProtocolError} everything that is answered with a JSON-RPC error
+ */
+export async function dispatch(server: Server, call: Call): Promise<Outcome> {
+  switch (call.method) {
+    case 'tools/call':
+      return { result: (await callTool(server, call)) as unknown as JsonObject }
+    case 'tools/list':
+      return listFixed(server, call, 'tools', server.tools.values())
+    case 'prompts/list':
+      return listFixed(server, call, 'prompts', server.prompts.values())
+    case 'resources/templates/list':
+      return listFixed(server, call, 'templates', server.templates, 'resourceTemplates')
+    case 'resources/list':
+      return listResources(server, call)
+    case 'resources/read':
+      return readResource(server, call)
+    case 'prompts/get':
+      return { result: await getPrompt(server, call) }
+    case 'completion/complete': {
+      const params = completeParams(call.params)
+      return { result: await guarded(call, () => complete(server, params, createLookupContext(call))) }
+    }
+    default:
+      throw new ProtocolError('MethodNotFound', `Method not found: ${call.method}`)
+  }
+}
+
+interface Listed {
+  readonly listed: JsonObject
+}
+
+function listFixed(server: Server, call: Call, list: CachedList, entries: Iterable<Listed>, member: string = list): Outcome {
+  const cursor = cursorParam(call.params)
+  const items = Array.from(entries, ({ listed }) => listed)
+  const outcome = listPage(server, list, member, items, cursor)
+  return { ...outcome, fixed: cursor === undefined ? call.method : `${call.method} ${cursor}` }
+}
+
+function listPage(
+  server: Server,
+  list: CachedList,
+  member: string,
+  items: readonly JsonObject[],
+  cursor: string | undefined,
+): Outcome {
+  const page = paginate(list, items, server.pageSize, cursor)
+  const next = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }
+  return { result: { [member]: page.items, ...next }, cache: server.cache[list] }
+}
+
+/** Fixed resources first, then what templates contribute, computed for this caller. */
+async function listResources(server: Server, call: Call): Promise<Outcome> {
+  const lists = server.templates.flatMap(({ list }) => (list ? [list] : []))
+  if (lists.length === 0) return listFixed(server, call, 'resources', server.resources.values())
+  const cursor = cursorParam(call.params)
+  const items = Array.from(server.resources.values(), ({ listed }) => listed)
+  const context = createLookupContext(call)
+  await guarded(call, async () => {
+    for (const computed of await Promise.all(lists.map((list) => list(context)))) {
+      items.push(...(computed as unknown as JsonObject[]))
+    }
+  })
+  return listPage(server, 'resources', 'resources', items, cursor)
+}

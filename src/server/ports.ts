@@ -1,0 +1,113 @@
+// What the server needs from outside, and what a transport gives it with each call.
+// HTTP and Durable Objects implement these; nothing here knows either.
+
+import type { Era } from '../protocol/errors.ts'
+import type { ProtocolVersion } from '../protocol/era.ts'
+import type { ParamHeader } from '../protocol/headers.ts'
+import type { JsonObject } from '../protocol/json-rpc.ts'
+import type { ClientCapabilities, Implementation, LogLevel, ProgressToken } from '../protocol/meta.ts'
+import type { Validation } from './json-schema.ts'
+
+/** Who is calling. Without authorization everybody is the same anonymous principal. */
+export interface Auth {
+  /** Names the principal: two calls of one principal have the same, nobody else has it. */
+  principal: string
+}
+
+/** The client as it described itself. Self-reported: for display, never for decisions about access. */
+export interface Client {
+  info?: Implementation
+  capabilities: ClientCapabilities
+}
+
+/** W3C trace context, from `_meta` or from the headers. @see basic/index, OpenTelemetry trace context */
+export interface Trace {
+  traceId: string
+  traceparent: string
+  tracestate?: string
+}
+
+/** A request this server makes of the client. @see basic/patterns/mrtr, InputRequests */
+export interface InputRequest {
+  method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list'
+  params?: JsonObject
+}
+
+/** One ask, as a handler made it. */
+export interface Ask {
+  key: string
+  /** The request to send. URL asks are built from an id the journal keeps. */
+  request(id: string): InputRequest
+  /** True when the answer only makes sense for a request the client has really seen. */
+  needsId: boolean
+  validate(answer: unknown): Validation | Promise<Validation>
+}
+
+/**
+ * Where one call remembers its asks and steps between entries: sealed with the client, in memory, or in rows.
+ * Keys are unique for the life of the call.
+ */
+export interface Journal {
+  /** Resolves with the validated answer. While there is none it never settles. */
+  ask(ask: Ask): Promise<unknown>
+  /** The stored result, or that of `run`, stored. */
+  step(key: string, run: () => unknown): Promise<unknown>
+  /** True if this notification is new; false when an entered-again handler repeats what was already sent. */
+  shouldEmit(method: string, params: JsonObject): boolean
+}
+
+/** What a journal has to say when the handler can go no further in this entry. */
+export interface Suspension {
+  inputRequests: { [key: string]: InputRequest }
+  memory: JsonObject
+}
+
+/** What a transport does for one call. */
+export interface CallPort {
+  /** Sends a notification that belongs to this call; dropped where the client cannot take it. */
+  emit(method: string, params: JsonObject): void
+  /** Aborts when the caller is gone. */
+  signal(): AbortSignal
+  /** Keeps the isolate for `work` after the answer. */
+  waitUntil(work: Promise<unknown>): void
+  /** Tells the operator of an error whose text the caller does not see. */
+  report(error: unknown): void
+  /** Compares declared `Mcp-Param-*` headers with the raw arguments. @throws {ProtocolError} HeaderMismatch */
+  checkParamHeaders?(declared: readonly ParamHeader[], args: JsonObject): void
+}
+
+/** One request, checked as far as its envelope. */
+export interface Call {
+  era: Era
+  version: ProtocolVersion
+  method: string
+  params: JsonObject
+  /** Names this request in logs and in "Internal error". */
+  requestId: string
+  client: Client
+  auth: Auth
+  env: Cloudflare.Env
+  trace?: Trace
+  logLevel?: LogLevel
+  progressToken?: ProgressToken
+  port: CallPort
+  journal: Journal
+  /** How long an ask of this call stays answerable; the definition that is called may say. */
+  askTtlMs: number
+}
+
+/** A key that seals, and its name. `secret` is 32 bytes, base64url. */
+export interface SealingKey {
+  kid: string
+  secret: string
+}
+
+/** The keys in force. The first one seals; all of them open. */
+export interface SealingKeys {
+  keys: readonly SealingKey[]
+  /** When to ask again, in ms since the epoch. */
+  refreshAt: number
+}
+
+/** Where sealing keys come from. @throws when the store behind it is down */
+export type KeySource = (env: Cloudflare.Env) => Promise<SealingKeys>

@@ -1,0 +1,137 @@
+// Running what an author wrote: tools, prompts and resources, with everything that can go wrong in them.
+// Only `ToolError` and `ProtocolError` show their text to the caller.
+
+import { ProtocolError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/json-rpc.ts'
+import { argumentsParam, promptArguments, stringParam } from '../protocol/params.ts'
+import { requireCapabilities } from './asks.ts'
+import { isContentBlock, isToolResult, text, toContent, toPromptResult, type CallToolResult } from './content.ts'
+import { createContext, type CallContext } from './context.ts'
+import type { Asking, CacheHints } from './define.ts'
+import type { Server } from './define-server.ts'
+import { isUri, type Resource, type ResourceTemplate } from './define-resource.ts'
+import type { Tool } from './define-tool.ts'
+import { ToolError } from './errors.ts'
+import { describeIssues } from './json-schema.ts'
+import type { Call } from './ports.ts'
+import { toContents } from './resource-contents.ts'
+
+/**
+ * Calls a tool.
+ * @throws {ProtocolError} for an unknown tool, bad parameters, or what the handler threw of that kind
+ */
+export async function callTool(server: Server, call: Call): Promise<CallToolResult> {
+  const name = stringParam(call.params, 'name')
+  const tool = server.tools.get(name)
+  if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${name}`)
+  enter(call, tool)
+  const args = argumentsParam(call.params)
+  call.port.checkParamHeaders?.(tool.paramHeaders, args)
+  try {
+    const input = tool.input ? await tool.input.parse(args) : { ok: true as const, value: {} }
+    if (!input.ok) return toolError(`Invalid arguments for ${name}:\n${describeIssues(input.issues)}`)
+    return await toToolResult(call, tool, await tool.handler(input.value as never, createContext(call)))
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error
+    if (error instanceof ToolError) return toolError(error.message)
+    call.port.report(error)
+    return toolError(`Internal error (request ${call.requestId})`)
+  }
+}
+
+/** What every definition that may ask says about its calls. @throws {ProtocolError} MissingRequiredClientCapability */
+function enter(call: Call, { requires, askTtlMs }: Asking): void {
+  if (requires) requireCapabilities(call, requires)
+  if (askTtlMs !== undefined) call.askTtlMs = askTtlMs
+}
+
+function toolError(message: string): CallToolResult {
+  return { content: [text(message)], isError: true }
+}
+
+async function toToolResult(call: Call, tool: Tool, value: unknown): Promise<CallToolResult> {
+  const isWhole = isToolResult(value, tool.output !== undefined)
+  if (isWhole && !value.content.every(isContentBlock)) throw new TypeError('the handler returned malformed content')
+  if (isWhole && value.isError) {
+    const { structuredContent: _, ...error } = value
+    return error
+  }
+  if (tool.output === undefined) return isWhole ? withTextCopy(value) : { content: toContent(value) }
+  const checked = await tool.output.parse(isWhole ? value.structuredContent : value)
+  if (checked.ok) {
+    const result = isWhole ? value : { content: [] }
+    return withTextCopy({ ...result, structuredContent: checked.value })
+  }
+  call.port.report(new TypeError(`the result does not fit the output schema:\n${describeIssues(checked.issues)}`))
+  const fields = checked.issues.map(({ path }) => path || '(value)').join(', ')
+  return toolError(`Internal error (request ${call.requestId}): the result does not fit the output schema at ${fields}`)
+}
+
+/** Older hosts read only text, so structured content always comes with a text copy. */
+function withTextCopy(result: CallToolResult): CallToolResult {
+  const { structuredContent, content } = result
+  if (structuredContent === undefined || content.some(({ type }) => type === 'text')) return result
+  return { ...result, content: [...content, text(JSON.stringify(structuredContent))] }
+}
+
+/** Renders a prompt. @throws {ProtocolError} for an unknown prompt or bad arguments */
+export async function getPrompt(server: Server, call: Call): Promise<JsonObject> {
+  const name = stringParam(call.params, 'name')
+  const prompt = server.prompts.get(name)
+  if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${name}`)
+  enter(call, prompt)
+  const args = promptArguments(call.params)
+  return guarded(call, async () => {
+    const input = prompt.input ? await prompt.input.parse(args) : { ok: true as const, value: {} }
+    if (!input.ok) {
+      throw new ProtocolError('InvalidParams', `Invalid arguments for ${name}:\n${describeIssues(input.issues)}`)
+    }
+    const result = toPromptResult(await prompt.get(input.value as never, createContext(call)))
+    return { description: prompt.description, ...result }
+  })
+}
+
+/** What was read, and how long it may be kept. */
+export interface ReadResult {
+  result: JsonObject
+  cache: CacheHints
+}
+
+/** Reads a resource. @throws {ProtocolError} ResourceNotFound with the URI, or InvalidParams for what is no URI */
+export async function readResource(server: Server, call: Call): Promise<ReadResult> {
+  const uri = stringParam(call.params, 'uri')
+  if (!isUri(uri)) throw new ProtocolError('InvalidParams', 'Invalid params: params.uri must be an absolute URI', { uri })
+  for (const { found, read } of candidates(server, uri)) {
+    enter(call, found)
+    const result = await guarded(call, async () => toContents(uri, found.mimeType, await read(createContext(call))))
+    if (result) return { result, cache: found.cache }
+  }
+  throw new ProtocolError('ResourceNotFound', `Resource not found: ${uri}`, { uri })
+}
+
+interface Candidate {
+  found: Resource | ResourceTemplate
+  read(context: CallContext): unknown
+}
+
+/** The resource of that URI, else every template that matches it, in the order they were defined. */
+function* candidates(server: Server, uri: string): Generator<Candidate> {
+  const resource = server.resources.get(uri)
+  if (resource) return yield { found: resource, read: resource.read }
+  for (const template of server.templates) {
+    const variables = template.uriTemplate.match(uri)
+    if (variables) yield { found: template, read: (context) => template.read(variables as never, context) }
+  }
+}
+
+/** Runs author code outside tools: what it throws becomes a JSON-RPC error. */
+export async function guarded<T>(call: Call, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error
+    if (error instanceof ToolError) throw new ProtocolError('InternalError', error.message)
+    call.port.report(error)
+    throw new ProtocolError('InternalError', `Internal error (request ${call.requestId})`)
+  }
+}
