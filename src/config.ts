@@ -1,0 +1,51 @@
+// Environment → Config, parsed once per isolate. Every error names the variable.
+
+import * as z from 'zod'
+
+const Key = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'each key is 32 bytes as base64url, 43 characters')
+
+const Variables = z.object({
+  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  ALLOWED_ORIGINS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(/[\s,]+/).filter(Boolean))
+    .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).origin))),
+  STATE_KEYS: z
+    .string()
+    .transform((list) => list.split(/[\s,]+/).filter(Boolean))
+    .pipe(z.array(Key).min(1))
+    .optional(),
+  LOG: z.enum(['requests', 'errors', 'off']).default('requests'),
+})
+
+/** How this deployment is set up. */
+export interface Config {
+  /** Where clients reach this server, when that is not the URL of the request: behind a proxy or a tunnel. */
+  publicUrl: URL | undefined
+  /** Origins of web pages that may call, beside the server's own and those on the user's machine. */
+  allowedOrigins: ReadonlySet<string>
+  /** Sealing keys given as a secret, newest first. Undefined: the KeyRing mints them. */
+  stateKeys: readonly string[] | undefined
+  /** `requests` logs one line per request, `errors` only failures. */
+  log: 'requests' | 'errors' | 'off'
+}
+
+/**
+ * Reads the variables.
+ * @throws {TypeError} naming every variable that is wrong, never its value
+ */
+export function parseConfig(env: object): Config {
+  const parsed = Variables.safeParse(env)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`)
+    throw new TypeError(`cannot use the configuration: ${problems.join('; ')}`)
+  }
+  const { PUBLIC_URL, ALLOWED_ORIGINS, STATE_KEYS, LOG } = parsed.data
+  return {
+    publicUrl: PUBLIC_URL === undefined ? undefined : new URL(PUBLIC_URL),
+    allowedOrigins: new Set(ALLOWED_ORIGINS),
+    stateKeys: STATE_KEYS,
+    log: LOG,
+  }
+}

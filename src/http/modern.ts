@@ -1,0 +1,135 @@
+// A modern request, from its envelope to its answer: stateless, and nothing outlives it.
+// @see basic/transports/streamable-http; basic/patterns/mrtr
+
+import { MODERN_VERSIONS, type ModernVersion } from '../protocol/era.ts'
+import { ProtocolError } from '../protocol/errors.ts'
+import { checkParamHeaders, checkStandardHeaders } from '../protocol/headers.ts'
+import type { JsonObject, JsonRpcRequest } from '../protocol/json-rpc.ts'
+import { resultMessage } from '../protocol/messages.ts'
+import { parseEnvelope } from '../protocol/meta.ts'
+import { methodIn } from '../protocol/methods.ts'
+import { completeResult, inputRequiredResult, type WireCache } from '../protocol/modern/encode.ts'
+import { argumentsParam, retryParams, type Retry } from '../protocol/params.ts'
+import { serverCapabilities } from '../protocol/server-capabilities.ts'
+import { limits } from '../limits.ts'
+import { digestOf } from '../server/canonical.ts'
+import type { CacheHints } from '../server/define.ts'
+import type { Server } from '../server/define-server.ts'
+import { dispatch, type Outcome } from '../server/dispatch.ts'
+import type { Call, Suspension } from '../server/ports.ts'
+import { openState, sealState, type Sealer, type StateBinding } from '../server/request-state.ts'
+import { RoundJournal } from '../server/round-journal.ts'
+import type { Final } from './exchange.ts'
+import type { Incoming } from './incoming.ts'
+
+/** Answers modern requests of one server. */
+export class ModernEndpoint {
+  readonly #server: Server
+  readonly #sealer: Sealer
+  /** Results that are the same for everybody, encoded once. */
+  readonly #fixed = new Map<string, string>()
+
+  constructor(server: Server, sealer: Sealer) {
+    this.#server = server
+    this.#sealer = sealer
+  }
+
+  /**
+   * Answers one request, whose era is known.
+   * @throws {ProtocolError} everything that is answered with a JSON-RPC error
+   */
+  async answer(request: JsonRpcRequest, version: ModernVersion, incoming: Incoming): Promise<Final> {
+    const { id, method, params } = request
+    const envelope = parseEnvelope(params)
+    checkStandardHeaders(incoming.headers, request)
+    const row = methodIn('modern', method)
+    if (!row || (row.family && !this.#server.families.has(row.family))) {
+      throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
+    }
+    incoming.note({ client: envelope.clientInfo })
+    if (method === 'server/discover') return this.#fixedFinal(id, this.#discover())
+    const mayAsk = row.nameFrom !== undefined
+    const retry = mayAsk ? retryParams(params) : NO_RETRY
+    const binding = retry.requestState === undefined ? undefined : await bindingOf(request, incoming)
+    const memory = binding && (await openState(this.#sealer, incoming.env, binding, retry.requestState!, Date.now()))
+    const journal = new RoundJournal(memory, retry.inputResponses)
+    const call: Call = {
+      era: 'modern',
+      version,
+      method,
+      params,
+      requestId: incoming.requestId,
+      client: { ...(envelope.clientInfo && { info: envelope.clientInfo }), capabilities: envelope.clientCapabilities },
+      auth: incoming.auth,
+      env: incoming.env,
+      ...(incoming.trace && { trace: incoming.trace }),
+      ...(envelope.logLevel && { logLevel: envelope.logLevel }),
+      ...(envelope.progressToken !== undefined && { progressToken: envelope.progressToken }),
+      port: {
+        ...incoming.port,
+        checkParamHeaders: (declared, args) => checkParamHeaders(incoming.headers, declared, args),
+      },
+      journal,
+      askTtlMs: limits.askTtlMs,
+    }
+    const end = await untilSuspended(dispatch(this.#server, call), journal)
+    if ('result' in end) return this.#complete(id, end, retry)
+    if (journal.isExhausted) throw new Error(`the call asked in more than ${limits.askRounds} rounds`)
+    const state = await this.#seal(call, binding ?? (await bindingOf(request, incoming)), end)
+    const result = inputRequiredResult(end.inputRequests as unknown as JsonObject, state, this.#server.info)
+    return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
+  }
+
+  #complete(id: JsonRpcRequest['id'], outcome: Outcome, retry: Retry): Final {
+    if (outcome.fixed !== undefined) return this.#fixedFinal(id, outcome as Outcome & { fixed: string })
+    const cache = outcome.cache && wireCache(retry.isRetry ? { ttlMs: 0, scope: 'private' } : outcome.cache)
+    const result = completeResult(outcome.result, this.#server.info, cache)
+    return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
+  }
+
+  #fixedFinal(id: JsonRpcRequest['id'], { fixed, result, cache }: Outcome & { fixed: string }): Final {
+    let text = this.#fixed.get(fixed)
+    if (text === undefined) {
+      text = JSON.stringify(completeResult(result, this.#server.info, cache && wireCache(cache)))
+      this.#fixed.set(fixed, text)
+    }
+    return { message: resultMessage(id, text), status: 200 }
+  }
+
+  #discover(): Outcome & { fixed: string } {
+    const { families, instructions, cache } = this.#server
+    const result = {
+      supportedVersions: [...MODERN_VERSIONS],
+      capabilities: serverCapabilities(families, 'modern'),
+      ...(instructions !== undefined && { instructions }),
+    }
+    return { result, cache: cache.discover, fixed: 'server/discover' }
+  }
+
+  #seal(call: Call, binding: StateBinding, { memory }: Suspension): Promise<string> {
+    return sealState(this.#sealer, call.env, binding, memory, Date.now() + call.askTtlMs)
+  }
+}
+
+const NO_RETRY: Retry = { inputResponses: {}, isRetry: false }
+
+/** The result, or the questions that ended the round. Whatever an abandoned handler still does is dropped. */
+async function untilSuspended(running: Promise<Outcome>, journal: RoundJournal): Promise<Outcome | Suspension> {
+  try {
+    return await Promise.race([running, journal.suspended])
+  } finally {
+    journal.close()
+  }
+}
+
+/** What a state belongs to: this caller and this very call. */
+async function bindingOf({ method, params }: JsonRpcRequest, { auth }: Incoming): Promise<StateBinding> {
+  const target = params['name'] ?? params['uri']
+  const digest = await digestOf({ target, arguments: argumentsParam(params) })
+  return { principal: auth.principal, method, digest }
+}
+
+function wireCache({ ttlMs, scope }: CacheHints): WireCache {
+  return { ttlMs, cacheScope: scope }
+}
+

@@ -1,0 +1,36 @@
+// The only place where an error becomes a Response.
+
+import { ERRORS, ProtocolError, type Era, type ErrorName } from '../protocol/errors.ts'
+import type { RequestId } from '../protocol/json-rpc.ts'
+import { errorMessage } from '../protocol/messages.ts'
+import type { Final } from './exchange.ts'
+import { ALLOW, EMPTY_HEADERS, JSON_HEADERS, jsonHeadersWith } from './headers.ts'
+
+const RETRY_AFTER_SECONDS = '5'
+const UNAVAILABLE_HEADERS = jsonHeadersWith({ 'retry-after': RETRY_AFTER_SECONDS })
+const NOT_ALLOWED_HEADERS = jsonHeadersWith({ allow: ALLOW })
+
+/** An error as the end of an exchange. The id is left out when it could not be read. */
+export function errorFinal(error: ProtocolError, era: Era, id?: RequestId): Final {
+  return { message: errorMessage(id, error, era), status: error.status(era), headers: headersOf(error.kind) }
+}
+
+/** An error as a whole response. */
+export function errorResponse(error: ProtocolError, era: Era, id?: RequestId): Response {
+  return new Response(errorMessage(id, error, era), { status: error.status(era), headers: headersOf(error.kind) })
+}
+
+/** 202: a notification or an answer was taken. */
+export function acceptedResponse(): Response {
+  return new Response(null, { status: 202, headers: EMPTY_HEADERS })
+}
+
+/** What was thrown, as a protocol error. Anything unknown keeps its text to itself. */
+export function toProtocolError(error: unknown, requestId: string): ProtocolError {
+  return error instanceof ProtocolError ? error : new ProtocolError('InternalError', `Internal error (request ${requestId})`)
+}
+
+function headersOf(kind: ErrorName | undefined): Headers {
+  if (kind !== undefined && ERRORS[kind].modern === 503) return UNAVAILABLE_HEADERS
+  return kind === 'MethodNotAllowed' ? NOT_ALLOWED_HEADERS : JSON_HEADERS
+}

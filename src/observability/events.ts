@@ -1,0 +1,42 @@
+// What is logged, as types. Never arguments, answers, tokens or header values.
+
+/** One line of the operator's log. */
+export type Event = RequestEvent | FailureEvent | WarningEvent
+
+/** A request was answered, or its stream began. */
+export interface RequestEvent {
+  event: 'request'
+  requestId: string
+  method: string
+  /** The tool or prompt that was called. */
+  name?: string
+  era?: 'modern' | 'legacy'
+  version?: string
+  /** HTTP status. */
+  status: number
+  /** JSON-RPC error code, when the answer is an error. */
+  code?: number
+  /** True if the answer became a stream. */
+  stream?: true
+  ms: number
+  client?: string
+  principal: string
+  traceId?: string
+}
+
+/** Something failed whose text the caller does not see. */
+export interface FailureEvent {
+  event: 'failure'
+  requestId?: string
+  method?: string
+  name?: string
+  traceId?: string
+  error: string
+  stack?: string
+}
+
+/** A definition or setting works, but will not please somebody. */
+export interface WarningEvent {
+  event: 'warning'
+  message: string
+}
