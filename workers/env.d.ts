@@ -1,0 +1,12 @@
+// The bindings and variables of wrangler.toml, as types.
+
+declare namespace Cloudflare {
+  interface Env {
+    KEY_RING: DurableObjectNamespace<import('../durable-objects/key-ring.ts').KeyRingObject>
+    NOTES: DurableObjectNamespace<import('../src/app/notes/notes-object.ts').NotesObject>
+    PUBLIC_URL?: string
+    ALLOWED_ORIGINS?: string
+    STATE_KEYS?: string
+    LOG?: string
+  }
+}
