@@ -3,7 +3,7 @@
 // @see 2025-11-25 basic/lifecycle, basic/transports
 
 import { limits } from '../limits.ts'
-import { negotiate, type LegacyVersion } from '../protocol/era.ts'
+import { LATEST_LEGACY, negotiate, type LegacyVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { isObject, type JsonObject, type JsonRpcRequest } from '../protocol/json-rpc.ts'
 import { legacyResult, legacyServerInfo } from '../protocol/legacy/encode.ts'
@@ -91,7 +91,8 @@ async function dispatched(
     askTtlMs: limits.askTtlMs,
   }
   const result = await withoutAsks(method, async () => (await dispatch(server, call)).result)
-  return named ? legacyResult(method, result, version) : result
+  // A revision that was only assumed may really be a later one, whose client would miss what it was announced.
+  return legacyResult(method, result, named ? version : LATEST_LEGACY)
 }
 
 /** What cannot be asked without a session is the tool's failure, which the model can read. */

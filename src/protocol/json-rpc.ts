@@ -70,10 +70,10 @@ export function parseMessage(value: unknown): Message {
 function parseAnswer(value: JsonObject, invalid: (reason: string) => InvalidMessage): Message {
   const { id, result, error } = value
   if (result === undefined && error === undefined) return invalid('"method" is missing')
-  if (!isRequestId(id)) return invalid('"id" must be a string or an integer')
-  if (isObject(result) && error === undefined) return { kind: 'answer', id, result }
-  if (isObject(error) && result === undefined) return { kind: 'answer', id, error }
-  return invalid('an answer carries one object, "result" or "error"')
+  if (isRequestId(id) && isObject(result) && error === undefined) return { kind: 'answer', id, result }
+  if (isRequestId(id) && isObject(error) && result === undefined) return { kind: 'answer', id, error }
+  // Without its id, which names a request of this server: the sender would take the error for the answer to one of its own.
+  return { kind: 'invalid', reason: 'an answer carries an id and one object, "result" or "error"' }
 }
 
 /**

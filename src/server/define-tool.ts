@@ -22,7 +22,13 @@ export interface ToolAnnotations {
   openWorldHint?: boolean
 }
 
-type Structured<O> = O extends z.core.$ZodType ? z.input<O> : unknown
+// Never `unknown`, which would absorb the hint below.
+type AnyValue = {} | null | undefined
+type Structured<O> = O extends z.core.$ZodType ? z.input<O> & AnyValue : AnyValue
+
+/** Never. It makes the compiler keep the literals a handler returns, which it looks at before it knows `O`. */
+type LiteralHint<O> = [O] extends [Schema | undefined] ? never : Literals
+type Literals = '' | 0 | true | { [key: string]: Literals } | Literals[]
 
 /** What a handler may return. With `outputSchema` it is the structured value, or a whole result around it. */
 export type ToolReturn<O> = [O] extends [Schema]
@@ -43,7 +49,7 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
    * Runs the tool. It may be entered again from the start after an ask: put effects after the ask or in `ctx.step`.
    * Throw `ToolError` to tell the model what went wrong; any other error shows only "Internal error".
    */
-  handler(input: Parsed<I>, context: CallContext): ToolReturn<O> | Promise<ToolReturn<O>>
+  handler(input: Parsed<I>, context: CallContext): ToolReturn<O> | Promise<ToolReturn<O>> | LiteralHint<O>
 }
 
 /** A defined tool: a frozen value, passed to `defineServer`. */

@@ -3,6 +3,7 @@
 
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
 import { compileSchema, type CompiledSchema, type Schema } from './json-schema.ts'
+import { warn } from './warnings.ts'
 
 export interface CompiledForm {
   /** The `requestedSchema` on the wire. */
@@ -18,7 +19,9 @@ const forms = new WeakMap<object, CompiledForm>()
  * @throws {TypeError} when a client could not show it
  */
 export function defineForm<S extends Schema>(schema: S): S {
-  compileForm(schema)
+  for (const name of secretFields(compileForm(schema))) {
+    warn(`form field "${name}": a form must not ask for secrets, send the user to a page with ctx.elicitUrl`)
+  }
   return schema
 }
 

@@ -56,9 +56,10 @@ export class RoundJournal implements Journal {
   async ask(ask: Ask): Promise<unknown> {
     if (this.#ended) return NEVER
     this.#use(ask.key)
+    const wasSeen = this.#memory.asks.has(ask.key)
     const record = this.#recordOf(ask)
     const request = ask.request(record.id ?? '')
-    const answer = await this.#busy(() => this.#answerOf(ask, record, request))
+    const answer = await this.#busy(() => this.#answerOf(ask, record, request, wasSeen))
     if (answer) return answer.value
     this.#open[wireKey(ask.key, record.attempt)] = request
     this.#settle()
@@ -105,16 +106,24 @@ export class RoundJournal implements Journal {
     const known = this.#memory.asks.get(ask.key)
     if (known?.request === request) return known
     // A request that changed since it was answered is a new one: its answer was to something else.
-    const record: AskRecord = { request, attempt: (known?.attempt ?? 0) + 1, ...(id !== undefined && { id }) }
+    const attempt = (known?.attempt ?? 0) + 1
+    if (attempt > limits.askAttempts) throw new AskError(ask.key, `The ask "${ask.key}" is another one on every entry`)
+    const record: AskRecord = { request, attempt, ...(id !== undefined && { id }) }
     this.#memory.asks.set(ask.key, record)
     return record
   }
 
   /** The answer, wrapped, or undefined when the client still has to give one. */
-  async #answerOf(ask: Ask, record: AskRecord, request: InputRequest): Promise<{ value: unknown } | undefined> {
-    const key = wireKey(ask.key, record.attempt)
+  async #answerOf(
+    ask: Ask,
+    record: AskRecord,
+    request: InputRequest,
+    wasSeen: boolean,
+  ): Promise<{ value: unknown } | undefined> {
     const isFresh = record.answer === undefined
-    if (isFresh && (!Object.hasOwn(this.#responses, key) || this.#isUnseen(ask))) return undefined
+    const key = wireKey(ask.key, record.attempt)
+    // An answer may come unasked, but not to a link the client has never been shown.
+    if (isFresh && (!Object.hasOwn(this.#responses, key) || (ask.needsId && !wasSeen))) return undefined
     const raw = isFresh ? this.#responses[key] : record.answer
     const checked = await ask.validate(raw)
     if (checked.ok) {
@@ -122,16 +131,10 @@ export class RoundJournal implements Journal {
       return { value: checked.value }
     }
     delete record.answer
-    if (++record.attempt > limits.askAttempts) {
-      const problem = describeIssues(checked.issues)
-      throw new AskError(ask.key, `The answer to "${ask.key}" did not fit what was asked (${request.method}):\n${problem}`)
-    }
-    return undefined
-  }
-
-  /** True for an ask whose request the client cannot have seen, since its id is from this round. */
-  #isUnseen(ask: Ask): boolean {
-    return ask.needsId && this.#memory.rounds === 0
+    record.attempt++
+    if (record.attempt <= limits.askAttempts) return undefined
+    const problem = describeIssues(checked.issues)
+    throw new AskError(ask.key, `No answer to "${ask.key}" fitted what was asked (${request.method}):\n${problem}`)
   }
 
   async #busy<T>(run: () => Promise<T>): Promise<T> {

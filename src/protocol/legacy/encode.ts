@@ -1,5 +1,4 @@
-// Results as each legacy revision knows them: fields that came later are dropped when the revision was named.
-// When it was only assumed, everything is sent: every legacy schema allows more. @see 2025-11-25 changelog and schema
+// Results as each legacy revision knows them: fields that came later are dropped. @see 2025-11-25 changelog and schema
 
 import { isSince, type LegacyVersion } from '../era.ts'
 import { isObject, type JsonObject } from '../json-rpc.ts'

@@ -1,0 +1,23 @@
+// Serves a server definition of a test inside workerd, through the real routes, keys and platform objects.
+
+import { env } from 'cloudflare:workers'
+import { createExecutionContext } from 'cloudflare:test'
+import { keyRing } from '../../durable-objects/ports.ts'
+import { createApp } from '../../src/http/app.ts'
+import { defineServer, type Server, type ServerOptions } from '../../src/server/index.ts'
+import type { KeySource } from '../../src/server/ports.ts'
+import type { Fetcher } from './client.ts'
+
+export interface ServeOptions {
+  /** Variables over those of wrangler.toml. */
+  vars?: Partial<Cloudflare.Env>
+  keys?: KeySource
+}
+
+/** A fetcher that reaches `server`. */
+export function serve(server: Server | Partial<ServerOptions>, { vars = {}, keys = keyRing }: ServeOptions = {}): Fetcher {
+  const defined = 'info' in server ? server : defineServer({ name: 'test', version: '1.0.0', ...server })
+  const app = createApp({ server: defined, keys })
+  const bindings = { ...env, LOG: 'errors', ...vars }
+  return (request) => app.fetch(request, bindings, createExecutionContext())
+}
