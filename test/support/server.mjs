@@ -1,6 +1,6 @@
 // Servers for tests that need real TCP: wrangler dev, or the deployable bundle on bare workerd. Every process started
 // here is gone after `stop()`, which is bounded; nothing is ever ended by name.
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,8 @@ const require = createRequire(import.meta.url)
 // Not `.bin/wrangler`, which only starts this file in another process.
 const wrangler = join(dirname(require.resolve('wrangler/package.json')), 'wrangler-dist', 'cli.js')
 const running = new Set()
+const folders = new Set()
+process.on('exit', () => folders.forEach(remove))
 
 /**
  * Runs `wrangler dev`. `vars` override those of the configuration file. State goes to `persistTo`, or to a folder that
@@ -27,7 +29,7 @@ export async function startWrangler({
   args = [],
   env = {},
 } = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'mcp-edge-'))
+  const folder = makeFolder()
   const chosen = await freePort(port)
   const flags = [
     '--no-warnings',
@@ -76,16 +78,16 @@ export async function startWorkerd({
   stateDir,
   port,
 } = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'mcp-edge-'))
+  const folder = makeFolder()
   const state = stateDir ? resolve(stateDir) : join(folder, 'state')
-  await mkdir(state, { recursive: true })
+  mkdirSync(state, { recursive: true })
   const file = join(bundleDir ? resolve(bundleDir) : folder, `serve-${process.pid}-${Date.now()}.capnp`)
-  await writeFile(file, configText ?? workerdConfig(readConfig(config), vars))
+  writeFileSync(file, configText ?? workerdConfig(readConfig(config), vars))
   const chosen = await freePort(port)
   const flags = ['serve', file, `--socket-addr=http=127.0.0.1:${chosen}`, `--directory-path=state=${state}`]
   // `.bin/workerd` may be a script: killing it would leave workerd running.
   const server = await start(require('workerd').default, flags, { port: chosen, folder })
-  await rm(file)
+  rmSync(file)
   return server
 }
 
@@ -142,7 +144,7 @@ async function start(command, args, { env = process.env, port, folder }) {
   const end = (how) => async () => {
     await how()
     running.delete(stop)
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    remove(folder)
   }
   const stop = end(group.stop)
   const kill = end(group.kill)
@@ -156,15 +158,18 @@ async function start(command, args, { env = process.env, port, folder }) {
   if (code === 'ready')
     return { url: `${origin}/mcp`, origin, port, pid: group.child.pid, output: group.output, stop, kill }
   await stop()
+  if (ending) await new Promise(() => {})
   throw new Error(`no server on ${origin}, ${code === 'timeout' ? code : `exit code ${code}`}:\n${group.output()}`)
 }
 
 let watching = false
+let ending = false
 
 function stopWithThisProcess() {
   if (watching) return
   watching = true
   onEnd(async (code) => {
+    ending = true
     await Promise.all([...running].map((stop) => stop()))
     process.exit(code)
   })
@@ -180,6 +185,17 @@ async function answers(origin, signal) {
     return 'ready'
   }
   return 'timeout'
+}
+
+function makeFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-'))
+  folders.add(folder)
+  return folder
+}
+
+function remove(folder) {
+  folders.delete(folder)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
 }
 
 function piped(options) {

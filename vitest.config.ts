@@ -1,0 +1,26 @@
+// Where each kind of test runs: real workerd with the bindings of a wrangler.toml, or Node for what needs files and processes.
+import { cloudflareTest } from '@cloudflare/vitest-plugin'
+import { defineConfig } from 'vitest/config'
+
+const nodeTests = 'test/**/*.node.test.ts'
+const fixtureTests = 'test/conformance/**/*.test.ts'
+
+export default defineConfig({
+  test: {
+    silent: 'passed-only',
+    globalSetup: ['./test/support/global-setup.ts'],
+    projects: [
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: './wrangler.toml' } })],
+        test: { name: 'workerd', include: ['test/**/*.test.ts'], exclude: [nodeTests, fixtureTests] },
+      },
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: './test/conformance/wrangler.toml' } })],
+        test: { name: 'fixture', include: [fixtureTests], exclude: [nodeTests] },
+      },
+      {
+        test: { name: 'node', include: [nodeTests], testTimeout: 60_000, hookTimeout: 60_000 },
+      },
+    ],
+  },
+})
