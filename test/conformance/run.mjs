@@ -1,0 +1,69 @@
+// Runs the official conformance suite against the fixture and holds the outcome against what this repository claims.
+// Stricter than the suite: a warning, a skipped check, a scenario that never ran and a stale baseline entry fail too.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startGroup } from '../../scripts/process-group.mjs'
+import { startWrangler } from '../support/server.mjs'
+import { judge } from './judge.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const suite = join(root, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+const results = join(root, '.results', 'conformance')
+
+const brokeOff = { id: 'scenario', status: 'FAILURE', errorMessage: 'the suite wrote no result: the scenario threw' }
+
+const given = process.argv.slice(2)
+const args = given.length === 0 ? ['--requirements', '2026-07-28'] : given
+const required = valueOf('--requirements')
+const revision = required ?? valueOf('--spec-version') ?? '2026-07-28'
+
+rmSync(results, { recursive: true, force: true })
+mkdirSync(results, { recursive: true })
+const server = await startWrangler({ config: join(root, 'test/conformance/wrangler.toml') })
+let code
+try {
+  code = await startGroup(process.execPath, [suite, 'server', '--url', server.url, '-o', results, ...args]).exited
+} finally {
+  await server.stop()
+}
+
+const baseline = JSON.parse(readFileSync(new URL('baseline.json', import.meta.url), 'utf8'))[revision] ?? []
+const { passed, failed, unclaimed } = judge(readOutcomes(), required ? listRequired() : [], baseline)
+
+for (const { scenario, why } of unclaimed) console.log(`not claimed: ${scenario} (${why})`)
+for (const { scenario, reasons } of failed) console.log(`failed: ${scenario}\n  ${reasons.join('\n  ')}`)
+// The suite may end without a result for anything, for example because an argument is wrong.
+const broken = passed.length + failed.length === 0
+if (broken) console.log(`failed: the suite gave no results, exit code ${code}`)
+console.log(`\nconformance: ${passed.length} passed, ${failed.length + (broken ? 1 : 0)} failed`)
+process.exit(failed.length === 0 && !broken ? 0 : 1)
+
+/** The suite writes `server-<scenario>-<time>/checks.json`; it writes none for a scenario that threw. */
+function readOutcomes() {
+  const outcomes = new Map()
+  for (const folder of readdirSync(results)) {
+    const scenario = /^server-(.*)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder)?.[1]
+    if (!scenario) continue
+    const file = join(results, folder, 'checks.json')
+    const checks = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [brokeOff]
+    outcomes.set(scenario, [...(outcomes.get(scenario) ?? []), ...checks])
+  }
+  return outcomes
+}
+
+/** Every server scenario the suite names for the revision, scored or not: none of them may silently not run. */
+function listRequired() {
+  const { stdout } = spawnSync(process.execPath, [suite, 'list', '--requirements', required], { encoding: 'utf8' })
+  const scored = /^Server scenarios.*\n((?:\s+- .*\n)+)/m.exec(stdout)?.[1] ?? ''
+  const names = [...scored.matchAll(/- (\S+)$/gm), ...stdout.matchAll(/- (\S+) \[server\]/g)].map(([, name]) => name)
+  if (names.length === 0) throw new Error(`the suite lists no server scenarios for "${required}"`)
+  return names
+}
+
+function valueOf(flag) {
+  const index = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`))
+  if (index === -1) return undefined
+  return args[index].includes('=') ? args[index].slice(flag.length + 1) : args[index + 1]
+}
