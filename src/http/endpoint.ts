@@ -180,7 +180,9 @@ class RequestLog {
     report(line, this.#arrival.config.log)
   }
 
+  /** Logs a failure, unless it only says that the caller left. */
   failed(error: unknown): void {
+    if (this.#exchange.isCancelled) return
     report(failure(error, { requestId: this.requestId, ...this.#about() }), this.#arrival.config.log)
   }
 

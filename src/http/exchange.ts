@@ -53,14 +53,16 @@ export class Exchange {
 
   readonly waitUntil = (work: Promise<unknown>): void => this.#execution.waitUntil(work)
 
+  /** True once the client left before it was answered. */
+  get isCancelled(): boolean {
+    return this.#controller?.signal.aborted ?? false
+  }
+
   get isStream(): boolean {
     return this.#stream !== undefined
   }
 
-  /**
-   * Runs `work`, which must not reject, and answers with what it returns.
-   * @param settled called with the status when everything has been sent, or when the client left
-   */
+  /** Runs `work`, which must not reject, and answers with what it returns. */
   async answer(work: () => Promise<Final>): Promise<Response> {
     let final: Final | undefined
     const working = work().then((value) => void (final = value))

@@ -48,10 +48,12 @@ function decodeBase64(text: string): string | undefined {
 }
 
 /**
- * Checks `Mcp-Method` and `Mcp-Name` against the body.
+ * Checks that the version header is there (that it agrees is a rung higher up), and `Mcp-Method` and `Mcp-Name` against
+ * the body.
  * @throws {ProtocolError} HeaderMismatch naming the header and both values
  */
 export function checkStandardHeaders(headers: HeaderSource, request: JsonRpcRequest): void {
+  if (headers.get('mcp-protocol-version') === null) throw missing('MCP-Protocol-Version')
   const method = headers.get('mcp-method')
   if (method === null) throw missing('Mcp-Method')
   if (trimBlanks(method) !== request.method) throw mismatch('Mcp-Method', method, request.method)

@@ -20,15 +20,42 @@ export type ElicitAnswer<S extends FormSchema> =
 /** What the user did with a link: `accept` says only that they agreed to open it. `id` is the one in the URL. */
 export type UrlAnswer = { action: 'accept' | 'decline' | 'cancel'; id: string }
 
+/** What each kind of input request asks. */
+export interface InputParams {
+  'sampling/createMessage': {
+    messages: SamplingMessage[]
+    maxTokens: number
+    systemPrompt?: string
+    modelPreferences?: {
+      hints?: { name?: string }[]
+      costPriority?: number
+      speedPriority?: number
+      intelligencePriority?: number
+    }
+    temperature?: number
+    stopSequences?: string[]
+    includeContext?: 'none' | 'thisServer' | 'allServers'
+    metadata?: JsonObject
+    tools?: JsonObject[]
+    toolChoice?: { mode?: 'auto' | 'required' | 'none' }
+  }
+  'roots/list': undefined
+}
+
 /** What each kind of input request is answered with. */
 export interface InputAnswers {
-  'sampling/createMessage': {
-    role: 'user' | 'assistant'
-    content: SamplingContent | SamplingContent[]
-    model: string
-    stopReason?: string
-  }
+  'sampling/createMessage': SamplingMessage & { model: string; stopReason?: string }
   'roots/list': { roots: { uri: string; name?: string }[] }
+}
+
+/** An input request as a handler writes it. */
+export type InputAsk<M extends keyof InputParams> = InputParams[M] extends undefined
+  ? { method: M }
+  : { method: M; params: InputParams[M] }
+
+export interface SamplingMessage {
+  role: 'user' | 'assistant'
+  content: SamplingContent | SamplingContent[]
 }
 
 export type SamplingContent =
@@ -88,8 +115,9 @@ export async function askUrl(
 export async function askInput<M extends keyof InputAnswers>(
   call: Call,
   key: string,
-  request: InputRequest & { method: M },
+  asked: InputAsk<M>,
 ): Promise<InputAnswers[M]> {
+  const request = asked as InputRequest
   const ask: Ask = {
     key,
     needsId: false,

@@ -5,8 +5,8 @@ import { hasCapability, type CapabilityName } from '../protocol/capabilities.ts'
 import type { ProtocolVersion } from '../protocol/era.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS, type LogLevel } from '../protocol/meta.ts'
-import { askForm, askInput, askUrl, type ElicitAnswer, type FormSchema, type InputAnswers, type UrlAnswer } from './asks.ts'
-import type { Auth, Call, Client, InputRequest, Trace } from './ports.ts'
+import { askForm, askInput, askUrl, type ElicitAnswer, type FormSchema, type InputAnswers, type InputAsk, type UrlAnswer } from './asks.ts'
+import type { Auth, Call, Client, Trace } from './ports.ts'
 
 /** What callbacks that only look things up get: `list`, `complete`. They cannot ask, since such requests may not. */
 export interface LookupContext {
@@ -61,10 +61,7 @@ export interface CallContext extends LookupContext {
    * Asks the client for a model completion or its roots.
    * @deprecated in 2026-07-28, still specified @see client/sampling, client/roots
    */
-  inputRequest<M extends keyof InputAnswers>(
-    key: string,
-    request: InputRequest & { method: M },
-  ): Promise<InputAnswers[M]>
+  inputRequest<M extends keyof InputAnswers>(key: string, request: InputAsk<M>): Promise<InputAnswers[M]>
   /**
    * Runs `fn` once in the life of this call, even if the handler is entered again; returns its stored result.
    * The result must be JSON.

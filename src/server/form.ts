@@ -63,7 +63,7 @@ function projectField(name: string, field: unknown): JsonObject {
       return projectString(field)
     case 'number':
     case 'integer':
-      return { type: field['type'], ...pick(field, [...COMMON, 'minimum', 'maximum']) }
+      return { type: field['type'], ...pick(field, COMMON), ...bounds(field) }
     case 'boolean':
       return { type: 'boolean', ...pick(field, COMMON) }
     case 'array':
@@ -77,6 +77,14 @@ function projectString(field: JsonObject): JsonObject {
   if (field['enum']) return { type: 'string', ...pick(field, [...COMMON, 'enum', 'enumNames']) }
   const format = FORMATS.includes(field['format'] as string) ? ['format'] : []
   return { type: 'string', ...pick(field, [...COMMON, 'minLength', 'maxLength', ...format]) }
+}
+
+/** The bounds an author set. zod gives every integer the safe range, which says nothing to a person. */
+function bounds({ minimum, maximum }: JsonObject): JsonObject {
+  return {
+    ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
+    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+  }
 }
 
 function projectItems(name: string, items: unknown): JsonObject {

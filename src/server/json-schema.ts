@@ -1,7 +1,7 @@
 // Schemas an author declares, as zod or as raw JSON Schema 2020-12: checked, converted and compiled once.
 // Nothing here fetches a $ref or generates code. @see basic/index, JSON Schema Usage
 
-import { Validator } from '@cfworker/json-schema'
+import { Validator, type OutputUnit } from '@cfworker/json-schema'
 import * as z from 'zod'
 import { limits } from '../limits.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
@@ -64,7 +64,8 @@ function compileZod(schema: z.core.$ZodType, side: 'input' | 'output', what: str
     const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: side, target: 'draft-2020-12' })
     json = rest
   } catch (error) {
-    throw new TypeError(`cannot use ${what}: ${error instanceof Error ? error.message : 'no JSON Schema form'}`)
+    const reason = error instanceof Error ? error.message : 'no JSON Schema form'
+    throw new TypeError(`cannot use ${what}: ${reason}`, { cause: error })
   }
   checkSchema(json, what)
   let isAsync = false
@@ -105,13 +106,13 @@ function compileRaw(schema: JsonSchema, what: string): CompiledSchema {
 // These only say that something below them failed, and that is listed itself.
 const CONTAINERS = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref', 'if', 'additionalProperties'])
 
-function isLeaf(unit: { keyword: string }): boolean {
+function isLeaf(unit: OutputUnit): boolean {
   return !CONTAINERS.has(unit.keyword)
 }
 
-function fromUnit({ instanceLocation, error }: { instanceLocation: string; error: string }): Issue {
+function fromUnit({ keyword, instanceLocation, error }: OutputUnit): Issue {
   const path = instanceLocation.replace(/^#\/?/, '').split('/').map(unescapePointer).join('.')
-  return { path, message: error }
+  return { path, message: keyword === 'false' ? 'is not allowed here' : error }
 }
 
 function unescapePointer(token: string): string {

@@ -12,7 +12,7 @@ export interface WireCache {
 
 /** A finished result. Extensions and handlers may have set other `_meta` keys, which stay. */
 export function completeResult(result: JsonObject, serverInfo: Implementation, cache?: WireCache): JsonObject {
-  return { resultType: 'complete', ...result, ...cache, _meta: stamped(result, serverInfo) }
+  return { ...result, ...cache, resultType: 'complete', _meta: stamped(result, serverInfo) }
 }
 
 /** A round that ends with questions. It carries no caching hints. @see basic/patterns/mrtr */
