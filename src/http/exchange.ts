@@ -76,7 +76,9 @@ export class Exchange {
     this.#abort()
     return new Promise((resolve) => {
       this.#begin = resolve
-      const quiet = this.#accepted.sse ? setTimeout(() => this.#open(), limits.quietMs) : undefined
+      // A client that left before then is sent nothing, and no stream is opened for it.
+      const begin = (): unknown => this.#isOver || this.#open()
+      const quiet = this.#accepted.sse ? setTimeout(begin, limits.quietMs) : undefined
       if (this.#stream) resolve(this.#streamed(this.#stream))
       void working.then(() => {
         clearTimeout(quiet)

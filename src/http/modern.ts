@@ -17,8 +17,9 @@ import type { CacheHints } from '../server/define.ts'
 import type { Server } from '../server/define-server.ts'
 import { dispatch, type Outcome } from '../server/dispatch.ts'
 import type { Call, Suspension } from '../server/ports.ts'
-import { openState, sealState, type Sealer, type StateBinding } from '../server/request-state.ts'
-import { RoundJournal } from '../server/round-journal.ts'
+import { openState, sealState, type StateBinding } from '../server/request-state.ts'
+import type { Sealer } from '../server/sealer.ts'
+import { Round } from '../server/round.ts'
 import type { Final } from './exchange.ts'
 import type { Incoming } from './incoming.ts'
 
@@ -52,7 +53,7 @@ export class ModernEndpoint {
     const retry = mayAsk ? retryParams(params) : NO_RETRY
     const binding = retry.requestState === undefined ? undefined : await bindingOf(request, incoming)
     const memory = binding && (await openState(this.#sealer, incoming.env, binding, retry.requestState!, Date.now()))
-    const journal = new RoundJournal(memory, retry.inputResponses)
+    const round = new Round(memory, retry.inputResponses)
     const call: Call = {
       era: 'modern',
       version,
@@ -69,12 +70,12 @@ export class ModernEndpoint {
         ...incoming.port,
         checkParamHeaders: (declared, args) => checkParamHeaders(incoming.headers, declared, args),
       },
-      journal,
+      journal: round.journal,
       askTtlMs: limits.askTtlMs,
     }
-    const end = await untilSuspended(dispatch(this.#server, call), journal)
+    const end = await untilSuspended(dispatch(this.#server, call), round)
     if ('result' in end) return this.#complete(id, end, retry)
-    if (journal.isExhausted) throw new Error(`the call asked in more than ${limits.askRounds} rounds`)
+    if (round.isExhausted) throw new Error(`the call asked in more than ${limits.askRounds} rounds`)
     const state = await this.#seal(call, binding ?? (await bindingOf(request, incoming)), end)
     const result = inputRequiredResult(end.inputRequests as unknown as JsonObject, state, this.#server.info)
     return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
@@ -113,12 +114,12 @@ export class ModernEndpoint {
 
 const NO_RETRY: Retry = { inputResponses: {}, isRetry: false }
 
-/** The result, or the questions that ended the round. Whatever an abandoned handler still does is dropped. */
-async function untilSuspended(running: Promise<Outcome>, journal: RoundJournal): Promise<Outcome | Suspension> {
+/** The result, or the questions that ended the round. */
+async function untilSuspended(running: Promise<Outcome>, round: Round): Promise<Outcome | Suspension> {
   try {
-    return await Promise.race([running, journal.suspended])
+    return await Promise.race([running, round.suspended])
   } finally {
-    journal.close()
+    round.close()
   }
 }
 

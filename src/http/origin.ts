@@ -11,6 +11,8 @@ import type { Config } from '../config.ts'
  * An Origin must be that of the server itself, a page on the user's own machine, or configured.
  */
 export function refuseOrigin(request: Request, config: Config): string | undefined {
+  // The platform takes any Host header and any request target for a URL.
+  if (!URL.canParse(request.url)) return 'the host and the path make no URL'
   const url = new URL(request.url)
   const isTrusted = url.protocol === 'https:' || isLoopback(url.hostname) || url.host === config.publicUrl?.host
   if (!isTrusted) return `host '${url.host}' is not served over http: set PUBLIC_URL if it should be`

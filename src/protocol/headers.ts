@@ -32,8 +32,17 @@ export function decodeHeaderValue(raw: string): string | undefined {
   return decodeBase64(value.slice(PREFIX.length, -SUFFIX.length))
 }
 
+/** Not a regular expression: on a long run of blanks inside, those take quadratic time. */
 function trimBlanks(value: string): string {
-  return value.replace(/^[\t ]+|[\t ]+$/g, '')
+  let start = 0
+  let end = value.length
+  while (start < end && isBlank(value, start)) start++
+  while (end > start && isBlank(value, end - 1)) end--
+  return value.slice(start, end)
+}
+
+function isBlank(value: string, at: number): boolean {
+  return value[at] === ' ' || value[at] === '\t'
 }
 
 function decodeBase64(text: string): string | undefined {

@@ -5,7 +5,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { expect, test } from 'vitest'
 import { keyRing } from '../../durable-objects/ports.ts'
 import { limits } from '../../src/limits.ts'
-import { createSealer } from '../../src/server/request-state.ts'
+import { createSealer } from '../../src/server/sealer.ts'
 import type { SealingKeys } from '../../src/server/ports.ts'
 
 const NOW = 1_800_000_000_000

@@ -1,0 +1,200 @@
+// What one call remembers of its asks and steps, and how a handler that is entered again is answered from it.
+// Where the memory is kept, and how an open ask reaches the client, is its host's business.
+
+import { limits } from '../limits.ts'
+import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
+import { fingerprint } from './canonical.ts'
+import { AskError } from './errors.ts'
+import { describeIssues, type Validation } from './json-schema.ts'
+import type { Ask, InputRequest, Journal } from './ports.ts'
+
+/** What is remembered of one ask: the fingerprint of its request, how often it was sent, its id and its raw answer. */
+interface AskRecord {
+  request: string
+  attempt: number
+  id?: string
+  answer?: unknown
+}
+
+/** An answer that is an error of the client, as it is remembered. */
+export interface RefusedAnswer {
+  refused: string
+}
+
+/** The keeper of a journal. */
+export interface JournalHost {
+  /** A raw answer that came before it was waited for, or undefined. */
+  early(key: string): unknown
+  /** Asks the client; resolves with the raw answer, if this entry of the handler lives to see it. */
+  open(key: string, request: InputRequest): Promise<unknown>
+  /** An answer or the result of a step was added. */
+  changed?(): void
+  /** Nothing runs any more: every step that was started has settled. */
+  idle?(): void
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/** The journal of one entry of a handler. Raw answers are kept, so that every entry validates and converts them again. */
+export class CallJournal implements Journal {
+  readonly #host: JournalHost
+  readonly #asks: Map<string, AskRecord>
+  /** `[]` stands for undefined. */
+  readonly #steps: Map<string, readonly unknown[]>
+  readonly #logs: string[]
+  readonly #replayedLogs: string[]
+  #progress: number | undefined
+  readonly #used = new Set<string>()
+  #running = 0
+  #activity = 0
+  #isClosed = false
+
+  /** @param memory as `memory` gave it in an earlier entry */
+  constructor(memory: JsonObject | undefined, host: JournalHost) {
+    const { a, s, p, l } = memory ?? {}
+    this.#host = host
+    this.#asks = new Map(isObject(a) ? (Object.entries(a) as [string, AskRecord][]) : [])
+    this.#steps = new Map(isObject(s) ? (Object.entries(s) as [string, unknown[]][]) : [])
+    this.#progress = typeof p === 'number' ? p : undefined
+    this.#logs = Array.isArray(l) ? (l as string[]) : []
+    this.#replayedLogs = [...this.#logs]
+  }
+
+  async ask(ask: Ask): Promise<unknown> {
+    if (this.#isClosed) return NEVER
+    this.#use(ask.key)
+    const wasSeen = this.#asks.has(ask.key)
+    const record = this.#recordOf(ask)
+    const request = ask.request(record.id ?? '')
+    // An answer may come unasked, but not to a link the client has never been shown.
+    let mayBeEarly = !ask.needsId || wasSeen
+    for (;;) {
+      const key = wireKey(ask.key, record.attempt)
+      const raw = record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request))
+      if (this.#isClosed) return NEVER
+      const checked = await this.#busy(() => this.#check(ask, raw))
+      if (checked.ok) {
+        record.answer = raw
+        this.#host.changed?.()
+        return checked.value
+      }
+      delete record.answer
+      record.attempt++
+      mayBeEarly = true
+      if (record.attempt > limits.askAttempts) {
+        const problem = describeIssues(checked.issues)
+        throw new AskError(ask.key, `No answer to "${ask.key}" fitted what was asked (${request.method}):\n${problem}`)
+      }
+    }
+  }
+
+  async #check(ask: Ask, raw: unknown): Promise<Validation> {
+    if (isRefused(raw)) throw new AskError(ask.key, `The client did not answer "${ask.key}": ${raw.refused}`)
+    return ask.validate(raw)
+  }
+
+  async step(key: string, run: () => unknown): Promise<unknown> {
+    if (this.#isClosed) return NEVER
+    this.#use(key)
+    const known = this.#steps.get(key)
+    if (known) return structuredClone(known[0])
+    return this.#busy(async () => {
+      const value: unknown = await run()
+      const stored = value === undefined ? [] : [toJson(key, value)]
+      this.#steps.set(key, stored)
+      this.#host.changed?.()
+      return structuredClone(stored[0])
+    })
+  }
+
+  shouldEmit(method: string, params: JsonObject): boolean {
+    if (this.#isClosed) return false
+    if (method === 'notifications/progress') return this.#isNewProgress(params['progress'] as number)
+    const log = fingerprint(params)
+    const replayed = this.#replayedLogs.indexOf(log)
+    if (replayed === -1) this.#logs.push(log)
+    else this.#replayedLogs.splice(replayed, 1)
+    return replayed === -1
+  }
+
+  /** What to remember until the next entry. */
+  memory(): JsonObject {
+    return {
+      a: Object.fromEntries(this.#asks),
+      ...(this.#steps.size > 0 && { s: Object.fromEntries(this.#steps) }),
+      ...(this.#progress !== undefined && { p: this.#progress }),
+      ...(this.#logs.length > 0 && { l: this.#logs }),
+    }
+  }
+
+  /** True while a step or a check runs. */
+  get isBusy(): boolean {
+    return this.#running > 0
+  }
+
+  /** Grows with everything that happens, so that a reader can tell whether anything did. */
+  get activity(): number {
+    return this.#activity
+  }
+
+  /** Ends this entry: nothing more is asked, run, remembered or emitted. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #isNewProgress(progress: number): boolean {
+    if (progress <= (this.#progress ?? Number.NEGATIVE_INFINITY)) return false
+    this.#progress = progress
+    return true
+  }
+
+  #use(key: string): void {
+    this.#activity++
+    if (this.#used.has(key)) throw new TypeError(`cannot use the key '${key}' twice in one call`)
+    this.#used.add(key)
+  }
+
+  #recordOf(ask: Ask): AskRecord {
+    const id = ask.needsId ? (this.#asks.get(ask.key)?.id ?? crypto.randomUUID()) : undefined
+    const request = fingerprint(shapeOf(ask.request(id ?? '')))
+    const known = this.#asks.get(ask.key)
+    if (known?.request === request) return known
+    // A request that changed since it was answered is a new one: its answer was to something else.
+    const attempt = (known?.attempt ?? 0) + 1
+    if (attempt > limits.askAttempts) throw new AskError(ask.key, `The ask "${ask.key}" is another one on every entry`)
+    const record: AskRecord = { request, attempt, ...(id !== undefined && { id }) }
+    this.#asks.set(ask.key, record)
+    return record
+  }
+
+  async #busy<T>(run: () => Promise<T>): Promise<T> {
+    this.#running++
+    this.#activity++
+    try {
+      return await run()
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#host.idle?.()
+    }
+  }
+}
+
+function isRefused(raw: unknown): raw is RefusedAnswer {
+  return isObject(raw) && typeof raw['refused'] === 'string' && Object.keys(raw).length === 1
+}
+
+/** The key on the wire: an ask repeated after a misfit gets a new one, so that no client answers it from a cache. */
+function wireKey(key: string, attempt: number): string {
+  return attempt === 1 ? key : `${key}:${attempt}`
+}
+
+/** What makes a request the same one: not its wording, which may carry a count or a date. */
+function shapeOf({ method, params = {} }: InputRequest): JsonObject {
+  return { method, mode: params['mode'], schema: params['requestedSchema'] }
+}
+
+function toJson(key: string, value: unknown): unknown {
+  const text = JSON.stringify(value)
+  if (text === undefined) throw new TypeError(`cannot store the result of step '${key}': it is not JSON`)
+  return JSON.parse(text)
+}
