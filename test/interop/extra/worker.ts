@@ -1,0 +1,58 @@
+// A second server for the clients: a call to cancel, an argument that travels in a header, two questions in one round.
+
+import * as z from 'zod'
+import { keyRing } from '../../../durable-objects/ports.ts'
+import { createApp } from '../../../src/http/app.ts'
+import { defineServer, defineTool } from '../../../src/server/index.ts'
+
+export { KeyRingObject } from '../../../durable-objects/key-ring.ts'
+
+// Shared by all requests of the one isolate that wrangler dev runs.
+const cancelled = new Set<string>()
+
+const wait = defineTool('wait', {
+  description: 'Report progress every 100 ms for 10 s, unless the caller leaves.',
+  inputSchema: z.object({ key: z.string() }),
+  async handler({ key }, ctx) {
+    for (let i = 1; i <= 100; i++) {
+      if (ctx.signal.aborted) {
+        cancelled.add(key)
+        return 'Cancelled.'
+      }
+      ctx.progress(i, 100)
+      await scheduler.wait(100)
+    }
+    return 'Waited.'
+  },
+})
+
+const wasCancelled = defineTool('was_cancelled', {
+  description: 'Say whether the wait with this key saw its caller leave.',
+  inputSchema: z.object({ key: z.string() }),
+  handler: ({ key }) => (cancelled.has(key) ? 'yes' : 'no'),
+})
+
+const locate = defineTool('locate', {
+  description: 'Repeat a city that must also be in the header Mcp-Param-City.',
+  inputSchema: z.object({ city: z.string().meta({ 'x-mcp-header': 'City' }) }),
+  handler: ({ city }) => city,
+})
+
+const askTwice = defineTool('ask_twice', {
+  description: 'Ask for a name and a number at the same time.',
+  async handler(_, ctx) {
+    const [name, size] = await Promise.all([
+      ctx.elicit('name', { message: 'Which name?', schema: z.object({ name: z.string() }) }),
+      ctx.elicit('size', { message: 'Which size?', schema: z.object({ size: z.int() }) }),
+    ])
+    return JSON.stringify([name, size].map((answer) => (answer.action === 'accept' ? answer.content : answer.action)))
+  },
+})
+
+const server = defineServer({
+  name: 'interop-extra',
+  version: '1.0.0',
+  tools: [wait, wasCancelled, locate, askTwice],
+})
+
+export default createApp({ server, keys: keyRing })

@@ -1,0 +1,35 @@
+// The Inspector's command line: one process, one connection and one method each time.
+import { environmentIn, packageFile, runScript } from './command.mjs'
+
+const script = packageFile('@modelcontextprotocol/inspector', 'clients/launcher/build/index.js')
+
+/** An adapter that runs the command line for each method, under one protocol era or its default. */
+export function adaptInspector(url, home, era) {
+  const env = environmentIn(home, { MCP_INSPECTOR_SECRET_STORE: 'memory' })
+  const flags = ['--cli', url, '--transport', 'http', '--format', 'json', ...(era ? ['--protocol-era', era] : [])]
+  const run = async (method, ...args) => {
+    const { stdout, stderr } = await runScript(script, [...flags, '--method', method, ...args], env)
+    // A tool error is a result on stdout, and an exit code; other errors are on stderr.
+    if (stdout === '') throw new Error(JSON.parse(stderr).error.message)
+    return JSON.parse(stdout).result
+  }
+  return {
+    cannot: { complete: 'it has no method for completion' },
+    showsProgress: false,
+    // It prints neither; the wire says what was agreed on.
+    about: () => run('tools/list').then(() => ({})),
+    listTools: async () => (await run('tools/list')).tools,
+    listResources: async () => (await run('resources/list')).resources,
+    listTemplates: async () => (await run('resources/templates/list')).resourceTemplates,
+    listPrompts: async () => (await run('prompts/list')).prompts,
+    read: async (uri) => (await run('resources/read', '--uri', uri)).contents,
+    async getPrompt(name, args) {
+      const pairs = Object.entries(args).map(([key, value]) => `${key}=${value}`)
+      return (await run('prompts/get', '--prompt-name', name, '--prompt-args', ...pairs)).messages
+    },
+    callTool(name, args, { onProgress } = {}) {
+      const token = onProgress ? ['--tool-metadata', 'progressToken=interop'] : []
+      return run('tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args), ...token)
+    },
+  }
+}

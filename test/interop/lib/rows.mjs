@@ -1,0 +1,45 @@
+// The rows of one client: what it did, and whether what came back was right.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const rowTimeoutMs = 20_000
+
+/** Collects rows. A row must end within `rowTimeoutMs`; none of the methods throws. */
+export function createRows() {
+  const rows = []
+  const table = {
+    /** Adds a row. `work` returns what to print; what it throws makes the row fail. */
+    async add(name, work) {
+      rows.push({ name, ...(await outcomeOf(work)) })
+    },
+    /**
+     * Adds a row, unless `client.cannot` has an entry for it: then the row neither passes nor fails. An entry is the
+     * reason, or a function that checks what happens instead and returns the reason.
+     */
+    async play(client, name, work) {
+      const reason = client.cannot?.[name]
+      if (reason === undefined) return table.add(name, work)
+      const { outcome, detail } = await outcomeOf(async () => (typeof reason === 'string' ? reason : reason()))
+      rows.push({ name, outcome: outcome === 'passed' ? 'cannot' : outcome, detail })
+    },
+  }
+  return { rows, table }
+}
+
+async function outcomeOf(work) {
+  const limit = new AbortController()
+  const late = sleep(rowTimeoutMs, undefined, { signal: limit.signal }).then(() => {
+    throw new Error(`no answer within ${rowTimeoutMs / 1000} s`)
+  })
+  late.catch(() => {})
+  try {
+    return { outcome: 'passed', detail: await Promise.race([work(), late]) }
+  } catch (error) {
+    return { outcome: 'failed', detail: messageOf(error) }
+  } finally {
+    limit.abort()
+  }
+}
+
+export function messageOf(error) {
+  return error instanceof Error ? error.message : JSON.stringify(error)
+}
