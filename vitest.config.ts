@@ -11,7 +11,7 @@ export default defineConfig({
     globalSetup: ['./test/support/global-setup.ts'],
     projects: [
       {
-        plugins: [cloudflareTest({ wrangler: { configPath: './wrangler.toml' } })],
+        plugins: [cloudflareTest({ main: './test/support/main.ts', wrangler: { configPath: './wrangler.toml' } })],
         test: { name: 'workerd', include: ['test/**/*.test.ts'], exclude: [nodeTests, fixtureTests] },
       },
       {

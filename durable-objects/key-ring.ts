@@ -16,7 +16,9 @@ export class KeyRingObject extends DurableObject<Cloudflare.Env> {
   keys(now: number): SealingKeys {
     const { sql } = this.ctx.storage
     // Synchronous from here to the end, so two isolates that race for the first key get the same one.
-    sql.exec('create table if not exists sealing_key (kid text primary key, secret text not null, created_at integer not null)')
+    sql.exec(
+      'create table if not exists sealing_key (kid text primary key, secret text not null, created_at integer not null)',
+    )
     const newest = this.#rows()[0]
     if (!newest || now - newest.created_at >= limits.keyRotationMs) this.#mint(now)
     const rows = this.#rows()
@@ -28,7 +30,9 @@ export class KeyRingObject extends DurableObject<Cloudflare.Env> {
 
   #rows(): Row[] {
     const { sql } = this.ctx.storage
-    return sql.exec<Row>('select kid, secret, created_at from sealing_key order by created_at desc, rowid desc').toArray()
+    return sql
+      .exec<Row>('select kid, secret, created_at from sealing_key order by created_at desc, rowid desc')
+      .toArray()
   }
 
   #mint(now: number): void {
@@ -42,5 +46,8 @@ export class KeyRingObject extends DurableObject<Cloudflare.Env> {
 
 function randomSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }

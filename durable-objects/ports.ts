@@ -1,6 +1,10 @@
 // What `src/server/ports.ts` asks for, made of Durable Objects. The one function that calls objects is here.
 
+import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
+import type { SessionPort } from '../src/http/session.ts'
+import type { Server } from '../src/server/define-server.ts'
 import type { SealingKeys } from '../src/server/ports.ts'
+import { interruptedMessage, mayRepeat } from './session-methods.ts'
 
 const ATTEMPTS = 3
 
@@ -8,7 +12,11 @@ const ATTEMPTS = 3
  * Calls an object, again when the platform says that may help and repeating is harmless.
  * @param stub makes a fresh stub: one that threw may stay broken
  */
-export async function callObject<S, T>(stub: () => S, use: (object: S) => Promise<T>, isIdempotent: boolean): Promise<T> {
+export async function callObject<S, T>(
+  stub: () => S,
+  use: (object: S) => Promise<T>,
+  isIdempotent: boolean,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await use(stub())
@@ -29,6 +37,71 @@ export function keyRing(env: Cloudflare.Env): Promise<SealingKeys> {
   return callObject(
     () => env.KEY_RING.getByName('keys'),
     async (ring) => ring.keys(Date.now()),
+    true,
+  )
+}
+
+type SessionStub = DurableObjectStub<InstanceType<ReturnType<typeof import('./session.ts').createSessionObject>>>
+
+/** Sessions in `SessionObject`s, one each. */
+export function sessionPort(server: Server): SessionPort {
+  const call = <T>(
+    env: Cloudflare.Env,
+    id: string,
+    use: (object: SessionStub) => Promise<T>,
+    isIdempotent = true,
+  ): Promise<T> => callObject(() => env.SESSION.get(env.SESSION.idFromString(id)), use, isIdempotent)
+  return {
+    newId: (env) => env.SESSION.newUniqueId().toString(),
+    async request(env, sent) {
+      const isRepeatable = mayRepeat(server, sent.request)
+      try {
+        return await call(
+          env,
+          sent.facts.objectId,
+          async (object) => (await object.request(sent)) as SessionReply,
+          isRepeatable,
+        )
+      } catch (error) {
+        return lost(sent, error)
+      }
+    },
+    notified: (env, id, method, params) => call(env, id, async (object) => object.notified(method, params)),
+    answered: (env, id, answer) => call(env, id, async (object) => object.answered(answer)),
+    end: (env, id, expiresAt) => call(env, id, async (object) => object.end(expiresAt)),
+    async connect(env, { objectId, stream, after, primes }) {
+      const query = new URLSearchParams({
+        protocol: String(SESSION_PROTOCOL),
+        stream: String(stream),
+        primes: String(primes),
+      })
+      if (after !== undefined) query.set('after', String(after))
+      const headers = { Upgrade: 'websocket' }
+      const { webSocket, status } = await call(env, objectId, (object) =>
+        object.fetch(`http://session/?${query}`, { headers }),
+      )
+      return webSocket ?? status
+    },
+  }
+}
+
+/** What becomes of a call whose object died under it: overload passes, anything else may have been carried out in part. */
+function lost(sent: SessionCall, error: unknown): SessionReply {
+  const { overloaded } = error as { overloaded?: boolean }
+  if (overloaded === true) return { kind: 'busy' }
+  return { kind: 'final', message: interruptedMessage(sent.request), status: 200 }
+}
+
+/**
+ * Tells the client that asked for it that the page of a URL elicitation is done. For the page's own route.
+ * @param id the id the page's URL was made with
+ */
+export async function completeElicitation(env: Cloudflare.Env, id: string): Promise<void> {
+  const objectId = id.split('.')[1] ?? ''
+  if (!/^[0-9a-f]{64}$/.test(objectId)) return
+  await callObject(
+    () => env.SESSION.get(env.SESSION.idFromString(objectId)),
+    async (object) => object.completed(id),
     true,
   )
 }

@@ -16,6 +16,9 @@ const Variables = z.object({
     .transform((list) => list.split(/[\s,]+/).filter(Boolean))
     .pipe(z.array(Key).min(1))
     .optional(),
+  SESSIONS: z.enum(['optional', 'required', 'off']).default('optional'),
+  SSE_PRIMING: z.enum(['on', 'off']).default('on'),
+  DEAD_SESSION_GET: z.enum(['404', '405']).default('404'),
   LOG: z.enum(['requests', 'errors', 'off']).default('requests'),
 })
 
@@ -27,6 +30,12 @@ export interface Config {
   allowedOrigins: ReadonlySet<string>
   /** Sealing keys given as a secret, newest first. Undefined: the KeyRing mints them. */
   stateKeys: readonly string[] | undefined
+  /** `required` refuses legacy requests without a session id, `off` mints none. */
+  sessions: 'optional' | 'required' | 'off'
+  /** False sends no empty first event and no `retry:`, for gateways that choke on them. */
+  priming: boolean
+  /** The status of a GET with a dead session id. 405 quiets clients that otherwise ask again for ever. */
+  deadSessionGet: 404 | 405
   /** `requests` logs one line per request, `errors` only failures. */
   log: 'requests' | 'errors' | 'off'
 }
@@ -41,11 +50,14 @@ export function parseConfig(env: object): Config {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`)
     throw new TypeError(`cannot use the configuration: ${problems.join('; ')}`)
   }
-  const { PUBLIC_URL, ALLOWED_ORIGINS, STATE_KEYS, LOG } = parsed.data
+  const { PUBLIC_URL, ALLOWED_ORIGINS, STATE_KEYS, SESSIONS, SSE_PRIMING, DEAD_SESSION_GET, LOG } = parsed.data
   return {
     publicUrl: PUBLIC_URL === undefined ? undefined : new URL(PUBLIC_URL),
     allowedOrigins: new Set(ALLOWED_ORIGINS),
     stateKeys: STATE_KEYS,
+    sessions: SESSIONS,
+    priming: SSE_PRIMING === 'on',
+    deadSessionGet: DEAD_SESSION_GET === '405' ? 405 : 404,
     log: LOG,
   }
 }

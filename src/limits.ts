@@ -35,6 +35,36 @@ export const limits = {
   uriChars: 2_048,
   /** Bad fields named in one answer; a model corrects a handful, not a thousand. */
   issues: 20,
+  /** How long a session id is valid: it cannot be renewed, and clients do not start over by themselves. */
+  sessionTtlMs: 30 * 24 * 60 * 60 * 1000,
+  /** How long what a session stores outlives its last use. The id stays valid. */
+  sessionIdleMs: 24 * 60 * 60 * 1000,
+  /** A sealed session id, which travels as a header. */
+  sessionIdChars: 512,
+  /** Events one session keeps for replay. Over it, the oldest finished streams go first. */
+  sessionEvents: 2_000,
+  /** Bytes of events one session keeps for replay. */
+  sessionEventBytes: 8 * 1024 * 1024,
+  /** One stored event; a row may have 2 MB. A larger one is still delivered to who is connected. */
+  eventBytes: 1_900_000,
+  /** Calls of one session that may run, or wait for an answer, at once. */
+  sessionCalls: 32,
+  /** Asks of one session that may be open at once. */
+  sessionAsks: 32,
+  /** Resources one session may subscribe to. */
+  sessionSubscriptions: 500,
+  /** How long a finished stream can still be replayed. */
+  streamGraceMs: 5 * 60 * 1000,
+  /** How soon a call that lost its handler is noticed. */
+  leaseMs: 30_000,
+  /** How long one connection of a stream is held before it ends gracefully and the client asks again. */
+  streamMaxAgeMs: 30 * 60 * 1000,
+  /** Comments on a stream on which nothing happens; silent responses have been cut at the edge after minutes. */
+  idleKeepAliveMs: 25_000,
+  /** What a client is told to wait before it reconnects a stream the server closed. */
+  retryMs: 1_000,
+  /** Newer standalone streams that replace an older one within ten seconds before both are kept open. */
+  streamReplacements: 3,
   /** How long sealing keys live before the next is minted. Nothing sealed outlives one such period. */
   keyRotationMs: 30 * 24 * 60 * 60 * 1000,
   /** Freshness of lists that never change while a deployment lives. */

@@ -1,10 +1,13 @@
 // The Worker: puts the app's server, the ports and the routes together, and exports the object classes.
 
-import { keyRing } from '../durable-objects/ports.ts'
+import { keyRing, sessionPort } from '../durable-objects/ports.ts'
+import { createSessionObject } from '../durable-objects/session.ts'
 import { server } from '../src/app/server.ts'
 import { createApp } from '../src/http/app.ts'
 
 export { KeyRingObject } from '../durable-objects/key-ring.ts'
 export { NotesObject } from '../src/app/notes/notes-object.ts'
 
-export default createApp({ server, keys: keyRing })
+export const SessionObject = createSessionObject(server)
+
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })

@@ -1,6 +1,6 @@
 // The routes, and the order of checks: CORS → Origin → method → the endpoint. Every response carries CORS headers.
 
-import { Hono } from 'hono'
+import { Hono, type Context } from 'hono'
 import { parseConfig, type Config } from '../config.ts'
 import { failure, report } from '../observability/sink.ts'
 import { ProtocolError } from '../protocol/errors.ts'
@@ -10,25 +10,30 @@ import { secretKeys } from '../server/keys.ts'
 import type { KeySource } from '../server/ports.ts'
 import { createSealer } from '../server/sealer.ts'
 import { warnings } from '../server/warnings.ts'
-import { Endpoint } from './endpoint.ts'
+import { Endpoint, type Arrival } from './endpoint.ts'
 import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, preflightHeaders } from './headers.ts'
 import { landingPage } from './landing.tsx'
 import { refuseOrigin } from './origin.ts'
 import { errorResponse } from './respond.ts'
+import type { SessionPort } from './session.ts'
 
 /** What the server needs from outside. */
 export interface AppOptions {
   server: Server
   /** Where sealing keys come from when no `STATE_KEYS` secret is set. */
   keys: KeySource
+  /** Where legacy sessions live. */
+  sessions: SessionPort
 }
 
-type App = Hono<{ Bindings: Cloudflare.Env; Variables: { config: Config } }>
+type AppEnv = { Bindings: Cloudflare.Env; Variables: { config: Config } }
+type App = Hono<AppEnv>
+type AppContext = Context<AppEnv>
 
 /** The app that serves one MCP server at `/mcp`. */
-export function createApp({ server, keys }: AppOptions): App {
+export function createApp({ server, keys, sessions }: AppOptions): App {
   const readKeys = secretKeys((env) => parseConfig(env).stateKeys, keys)
-  const endpoint = new Endpoint(server, createSealer(readKeys))
+  const endpoint = new Endpoint(server, createSealer(readKeys), sessions)
   const preflight = preflightHeaders(server.paramHeaders)
   const app: App = new Hono({ strict: false })
   const readConfig = configReader()
@@ -38,21 +43,25 @@ export function createApp({ server, keys }: AppOptions): App {
     const config = readConfig(c.env)
     if (config instanceof Response) return config
     const refused = refuseOrigin(c.req.raw, config)
-    if (refused !== undefined) return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(c.req.raw))
+    if (refused !== undefined)
+      return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(c.req.raw))
     c.set('config', config)
     return next()
   })
   app.options('*', () => new Response(null, { status: 204, headers: preflight }))
   app.get('/', (c) => c.body(landingPage(server, endpointUrl(c.req.raw, c.var.config)), { headers: HTML_HEADERS }))
-  app.post('/mcp', (c) =>
-    endpoint.post({ request: c.req.raw, env: c.env, execution: c.executionCtx, config: c.var.config }),
-  )
+  const arrival = (c: AppContext): Arrival => {
+    return { request: c.req.raw, env: c.env, execution: c.executionCtx, config: c.var.config }
+  }
+  app.post('/mcp', (c) => endpoint.post(arrival(c)))
+  app.get('/mcp', (c) => {
+    if (!c.req.header('accept')?.includes('text/html')) return endpoint.get(arrival(c))
+    const headers = new Headers(HTML_HEADERS)
+    headers.set('allow', ALLOW)
+    return new Response(landingPage(server, endpointUrl(c.req.raw, c.var.config)), { status: 405, headers })
+  })
+  app.delete('/mcp', (c) => endpoint.delete(arrival(c)))
   app.all('/mcp', (c) => {
-    if (c.req.method === 'GET' && c.req.header('accept')?.includes('text/html')) {
-      const headers = new Headers(HTML_HEADERS)
-      headers.set('allow', ALLOW)
-      return new Response(landingPage(server, endpointUrl(c.req.raw, c.var.config)), { status: 405, headers })
-    }
     return errorResponse(new ProtocolError('MethodNotAllowed', `Method not allowed: send ${ALLOW}`), eraOf(c.req.raw))
   })
   app.notFound(() => new Response('Not found: the MCP endpoint is /mcp', { status: 404, headers: EMPTY_HEADERS }))

@@ -1,24 +1,29 @@
-// A POST to the endpoint: from bytes to the handler of its era. The order of checks is `LADDER` in protocol/era.ts.
+// The MCP endpoint: from bytes to the handler of the request's era. The order of checks is `LADDER` in protocol/era.ts.
 
 import type { Config } from '../config.ts'
-import type { Event } from '../observability/events.ts'
 import { failure, report } from '../observability/sink.ts'
 import { readTrace } from '../observability/trace.ts'
 import { classifyRequest, eraOfHeader, type Classification } from '../protocol/era.ts'
-import type { Era } from '../protocol/errors.ts'
-import { ProtocolError } from '../protocol/errors.ts'
-import { parseMessage, type JsonRpcRequest } from '../protocol/json-rpc.ts'
+import { ProtocolError, type Era } from '../protocol/errors.ts'
+import {
+  parseMessage,
+  type JsonRpcAnswer,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+} from '../protocol/json-rpc.ts'
+import { resultMessage } from '../protocol/messages.ts'
 import type { Server } from '../server/define-server.ts'
-import type { Auth } from '../server/ports.ts'
+import type { Auth, CallPort } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
-import { parseAccept } from './accept.ts'
+import { parseAccept, type Accepted } from './accept.ts'
 import { checkBatch } from './batch.ts'
 import { readJson } from './body.ts'
 import { Exchange, type Execution, type Final } from './exchange.ts'
-import type { Incoming } from './incoming.ts'
-import { answerLegacy } from './legacy.ts'
+import { answerLegacy, checkMethod, handshakeResult, NO_SESSION, parseHandshake } from './legacy.ts'
 import { ModernEndpoint } from './modern.ts'
+import { RequestLog } from './request-log.ts'
 import { acceptedResponse, errorFinal, errorResponse, toProtocolError } from './respond.ts'
+import { Sessions, type SessionArrival, type SessionPort } from './session.ts'
 
 /** One HTTP request and what came with it. */
 export interface Arrival {
@@ -28,175 +33,269 @@ export interface Arrival {
   config: Config
 }
 
+/** A request on its way to its answer. */
+interface Incoming {
+  message: JsonRpcRequest
+  classified: Classification
+  arrival: Arrival
+  accepted: Accepted
+  log: RequestLog
+}
+
 const ANONYMOUS: Auth = { principal: 'anonymous' }
 
-/** The handler of POSTs to one server. */
+/** The handler of one server's endpoint. */
 export class Endpoint {
   readonly #server: Server
   readonly #modern: ModernEndpoint
+  readonly #sessions: Sessions
 
-  constructor(server: Server, sealer: Sealer) {
+  constructor(server: Server, sealer: Sealer, sessions: SessionPort) {
     this.#server = server
     this.#modern = new ModernEndpoint(server, sealer)
+    this.#sessions = new Sessions(sessions, sealer)
   }
 
   /** Answers a POST. Never rejects: what cannot be answered is an error response. */
-  async post(arrival: Arrival): Promise<Response> {
-    const { request } = arrival
-    const version = request.headers.get('mcp-protocol-version')
-    try {
-      const accepted = parseAccept(request.headers.get('accept'))
-      const body = await readJson(request)
-      const exchange = new Exchange(request, accepted, arrival.execution)
-      if (Array.isArray(body)) return await this.#batch(body, version, arrival, exchange)
-      return await this.#single(body, version, arrival, exchange)
-    } catch (error) {
-      const requestId = crypto.randomUUID()
-      if (!(error instanceof ProtocolError)) report(failure(error, { requestId }), arrival.config.log)
-      return errorResponse(toProtocolError(error, requestId), eraOfHeader(version))
-    }
+  post(arrival: Arrival): Promise<Response> {
+    return guarded(arrival, async () => {
+      const accepted = parseAccept(arrival.request.headers.get('accept'))
+      const body = await readJson(arrival.request)
+      return Array.isArray(body) ? this.#batch(body, arrival, accepted) : this.#single(body, arrival, accepted)
+    })
   }
 
-  #single(body: unknown, version: string | null, arrival: Arrival, exchange: Exchange): Promise<Response> {
+  /** Answers a GET: a stream of a session, where there is one. */
+  get(arrival: Arrival): Promise<Response> {
+    return guarded(arrival, async () => {
+      const { headers } = arrival.request
+      if (!parseAccept(headers.get('accept')).sse)
+        throw new ProtocolError('NotAcceptable', 'Not acceptable: a GET is answered with text/event-stream')
+      const session = await this.#sessionOf(arrival).catch((error: unknown) => {
+        const isDead = error instanceof ProtocolError && error.kind === 'SessionNotFound'
+        throw isDead && arrival.config.deadSessionGet === 405 ? notAllowed() : error
+      })
+      if (!session) throw notAllowed()
+      return this.#sessions.listen(session, headers.get('last-event-id'))
+    })
+  }
+
+  /** Answers a DELETE: the end of a session. */
+  delete(arrival: Arrival): Promise<Response> {
+    return guarded(arrival, async () => {
+      const session = await this.#sessionOf(arrival)
+      if (!session) throw notAllowed()
+      await this.#sessions.end(session)
+      return acceptedResponse(204)
+    })
+  }
+
+  /** The session a request without a modern claim names, or undefined when it names none. */
+  async #sessionOf(arrival: Arrival): Promise<SessionArrival | undefined> {
+    const { headers } = arrival.request
+    const id = headers.get('mcp-session-id')
+    const version = headers.get('mcp-protocol-version')
+    if (id === null || arrival.config.sessions === 'off' || eraOfHeader(version) === 'modern') return undefined
+    const facts = await this.#sessions.open(arrival.env, id, ANONYMOUS)
+    return { env: arrival.env, config: arrival.config, facts }
+  }
+
+  async #single(body: unknown, arrival: Arrival, accepted: Accepted): Promise<Response> {
+    const version = arrival.request.headers.get('mcp-protocol-version')
     const message = parseMessage(body)
     switch (message.kind) {
       case 'invalid': {
         const error = new ProtocolError('InvalidRequest', `Invalid request: ${message.reason}`)
-        return Promise.resolve(errorResponse(error, eraOfHeader(version), message.id))
+        return errorResponse(error, eraOfHeader(version), message.id)
       }
       case 'notification':
-        return Promise.resolve(acceptedResponse())
+        return this.#notification(message, arrival)
       case 'answer':
-        return Promise.resolve(takeAnswer(version))
-      case 'request': {
-        const log = new RequestLog(arrival, message, exchange)
-        return exchange.answer(() => this.#answer(message, version, arrival, exchange, log))
-      }
+        return this.#answer(message, arrival)
+      case 'request':
+        return this.#request(message, arrival, accepted)
     }
   }
 
-  async #batch(body: readonly unknown[], version: string | null, arrival: Arrival, exchange: Exchange): Promise<Response> {
-    const requests = checkBatch(body, version)
+  async #notification({ method, params }: JsonRpcNotification, arrival: Arrival): Promise<Response> {
+    const session = await this.#sessionOf(arrival)
+    if (session) await this.#sessions.notified(session, method, params)
+    return acceptedResponse()
+  }
+
+  async #answer(answer: JsonRpcAnswer, arrival: Arrival): Promise<Response> {
+    if (eraOfHeader(arrival.request.headers.get('mcp-protocol-version')) === 'modern') {
+      throw new ProtocolError('InvalidRequest', 'Invalid request: modern clients send no responses')
+    }
+    const session = await this.#sessionOf(arrival)
+    if (session) await this.#sessions.answered(session, answer)
+    return acceptedResponse()
+  }
+
+  async #request(message: JsonRpcRequest, arrival: Arrival, accepted: Accepted): Promise<Response> {
+    const version = arrival.request.headers.get('mcp-protocol-version')
+    const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
+    let era = eraOfHeader(version)
+    try {
+      const classified = classifyRequest(message, version)
+      era = classified.era
+      log.classified = classified
+      const incoming: Incoming = { message, classified, arrival, accepted, log }
+      log.traceId = readTrace(message.params, arrival.request.headers)?.traceId
+      if (era === 'modern' || message.method === 'initialize') return await this.#stateless(incoming)
+      const session = await this.#sessionOf(arrival)
+      if (session) return await this.#inSession(incoming, session)
+      if (arrival.config.sessions === 'required') {
+        throw new ProtocolError('SessionRequired', 'Invalid request: Mcp-Session-Id is missing, initialize first')
+      }
+      return await this.#stateless(incoming)
+    } catch (thrown) {
+      const { message: text, status, headers } = failed(thrown, era, message, log)
+      return new Response(text as string, { status, ...(headers && { headers }) })
+    }
+  }
+
+  #stateless(incoming: Incoming): Promise<Response> {
+    const { arrival, accepted } = incoming
+    const exchange = new Exchange(arrival.request, accepted, arrival.execution)
+    return exchange.answer(() => this.#final(incoming, exchange))
+  }
+
+  /** Answers one request of a session; the session's object does the work. */
+  async #inSession(
+    { message, classified, arrival, accepted, log }: Incoming,
+    session: SessionArrival,
+  ): Promise<Response> {
+    checkMethod(this.#server, message.method)
+    log.classified = { ...(classified as Extract<Classification, { era: 'legacy' }>), version: session.facts.version }
+    log.client = session.facts.client.info
+    const trace = readTrace(message.params, arrival.request.headers)
+    const about = { requestId: log.requestId, trace, takesStream: accepted.sse }
+    const reply = await this.#sessions.request(session, message, about)
+    if (reply instanceof Response) {
+      log.isStream = true
+      log.answered(reply.status)
+      return reply
+    }
+    log.answered(reply.status, reply.code)
+    return Exchange.respond(accepted, reply)
+  }
+
+  /** Batches, which only 2025-03-26 has, are answered whole: their calls neither emit nor ask. */
+  async #batch(body: readonly unknown[], arrival: Arrival, accepted: Accepted): Promise<Response> {
+    const session = await this.#sessionOf(arrival)
+    const version = arrival.request.headers.get('mcp-protocol-version')
+    const { requests, notifications, answers } = checkBatch(body, session ? session.facts.version : version)
+    for (const answer of answers) if (session) await this.#sessions.answered(session, answer)
+    for (const { method, params } of notifications) if (session) await this.#sessions.notified(session, method, params)
     if (requests.length === 0) return acceptedResponse()
+    const exchange = new Exchange(arrival.request, accepted, arrival.execution)
     return exchange.answer(async () => {
-      const answers = requests.map(async (request) => {
-        const log = new RequestLog(arrival, request, exchange)
-        return (await this.#answer(request, '2025-03-26', arrival, exchange, log)).message as string
-      })
-      return { message: await Promise.all(answers), status: 200 }
+      const messages = requests.map((message) => this.#batched({ message, arrival, accepted }, exchange, session))
+      return { message: await Promise.all(messages), status: 200 }
     })
   }
 
-  /** Answers one request. Never rejects. */
-  async #answer(
-    request: JsonRpcRequest,
-    version: string | null,
-    arrival: Arrival,
+  async #batched(
+    { message, arrival, accepted }: Pick<Incoming, 'message' | 'arrival' | 'accepted'>,
     exchange: Exchange,
-    log: RequestLog,
-  ): Promise<Final> {
-    let era: Era = eraOfHeader(version)
+    session: SessionArrival | undefined,
+  ): Promise<string> {
+    const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
+    const classified: Classification = { era: 'legacy', version: '2025-03-26', named: true }
+    log.classified = classified
+    if (!session)
+      return (await this.#final({ message, classified, arrival, accepted, log }, exchange)).message as string
     try {
-      const classified = classifyRequest(request, version)
-      era = classified.era
-      log.classified(classified)
-      const incoming = incomingOf(request, arrival, exchange, log)
-      const final =
-        classified.era === 'modern'
-          ? await this.#modern.answer(request, classified.version, incoming)
-          : await answerLegacy(this.#server, request, classified, incoming)
+      checkMethod(this.#server, message.method)
+      const about = { requestId: log.requestId, trace: undefined, takesStream: false }
+      const reply = await this.#sessions.request(session, message, about)
+      if (reply instanceof Response) throw new Error('a call that takes no stream became one')
+      log.answered(reply.status, reply.code)
+      return reply.message
+    } catch (thrown) {
+      return failed(thrown, 'legacy', message, log).message as string
+    }
+  }
+
+  /** Answers one request in this isolate. Never rejects. */
+  async #final(incoming: Incoming, exchange: Exchange): Promise<Final> {
+    const { message, classified, log } = incoming
+    try {
+      const final = await this.#answerHere(incoming, exchange)
+      log.isStream = exchange.isStream
       log.answered(final.status)
       return final
     } catch (thrown) {
-      if (!(thrown instanceof ProtocolError) || thrown.kind === 'Unavailable') log.failed(thrown)
-      const error = toProtocolError(thrown, log.requestId)
-      log.answered(error.status(era), error.code)
-      return errorFinal(error, era, request.id)
+      log.isStream = exchange.isStream
+      return failed(thrown, classified.era, message, log)
     }
   }
-}
 
-function takeAnswer(version: string | null): Response {
-  if (eraOfHeader(version) === 'legacy') return acceptedResponse()
-  const error = new ProtocolError('InvalidRequest', 'Invalid request: modern clients send no responses')
-  return errorResponse(error, 'modern')
-}
-
-function incomingOf(request: JsonRpcRequest, arrival: Arrival, exchange: Exchange, log: RequestLog): Incoming {
-  const { headers } = arrival.request
-  const trace = readTrace(request.params, headers)
-  log.traceId = trace?.traceId
-  return {
-    headers,
-    env: arrival.env,
-    auth: ANONYMOUS,
-    requestId: log.requestId,
-    ...(trace && { trace }),
-    port: {
+  #answerHere(incoming: Incoming, exchange: Exchange): Promise<Final> {
+    const { message, classified, arrival, log } = incoming
+    const trace = readTrace(message.params, arrival.request.headers)
+    const port: CallPort = {
       emit: exchange.emit,
       signal: exchange.signal,
       waitUntil: exchange.waitUntil,
-      report: (error) => log.failed(error),
-    },
-    note: ({ client }) => void (log.client = client && `${client.name} ${client.version}`),
+      // That a call failed because its caller left is no news.
+      report: (error) => exchange.isCancelled || log.failed(error),
+    }
+    const common = { env: arrival.env, auth: ANONYMOUS, requestId: log.requestId, ...(trace && { trace }), port }
+    if (classified.era === 'modern') {
+      const note = (client: RequestLog['client']): void => void (log.client = client)
+      return this.#modern.answer(message, classified.version, { ...common, headers: arrival.request.headers, note })
+    }
+    if (message.method === 'initialize') return this.#initialize(message, arrival, log)
+    const client = { capabilities: {} }
+    return answerLegacy(this.#server, {
+      ...common,
+      request: message,
+      revision: classified,
+      client,
+      journal: NO_SESSION,
+    })
+  }
+
+  async #initialize({ id, params }: JsonRpcRequest, { env, config }: Arrival, log: RequestLog): Promise<Final> {
+    const { version, client } = parseHandshake(params)
+    log.client = client.info
+    log.classified = { era: 'legacy', version, named: true }
+    const hasSession = config.sessions !== 'off'
+    const result = JSON.stringify(handshakeResult(this.#server, version, hasSession))
+    const final = { message: resultMessage(id, result), status: 200 }
+    return hasSession ? { ...final, sessionId: await this.#sessions.mint(env, version, client, ANONYMOUS) } : final
   }
 }
 
-/** The log line of one request. */
-class RequestLog {
-  readonly requestId = crypto.randomUUID()
-  traceId: string | undefined
-  client: string | undefined
-  readonly #arrival: Arrival
-  readonly #request: JsonRpcRequest
-  readonly #exchange: Exchange
-  readonly #startedAt = Date.now()
-  #classified: Classification | undefined
-
-  constructor(arrival: Arrival, request: JsonRpcRequest, exchange: Exchange) {
-    this.#arrival = arrival
-    this.#request = request
-    this.#exchange = exchange
-  }
-
-  classified(classified: Classification): void {
-    this.#classified = classified
-  }
-
-  answered(status: number, code?: number): void {
-    if (this.#arrival.config.log !== 'requests') return
-    const line: Event = {
-      event: 'request',
-      requestId: this.requestId,
-      ...this.#about(),
-      ...(this.#classified && { era: this.#classified.era, version: this.#classified.version }),
-      status,
-      ...(code !== undefined && { code }),
-      ...(this.#exchange.isStream && { stream: true as const }),
-      ms: Date.now() - this.#startedAt,
-      ...(this.client !== undefined && { client: clip(this.client) }),
-      principal: ANONYMOUS.principal,
-    }
-    report(line, this.#arrival.config.log)
-  }
-
-  /** Logs a failure, unless it only says that the caller left. */
-  failed(error: unknown): void {
-    if (this.#exchange.isCancelled) return
-    report(failure(error, { requestId: this.requestId, ...this.#about() }), this.#arrival.config.log)
-  }
-
-  #about(): { method: string; name?: string; traceId?: string } {
-    const { method, params } = this.#request
-    const { name } = params
-    return {
-      method: clip(method),
-      ...(typeof name === 'string' && { name: clip(name) }),
-      ...(this.traceId !== undefined && { traceId: this.traceId }),
-    }
+/** Turns what is thrown before a request is known into a response. */
+async function guarded(arrival: Arrival, run: () => Promise<Response>): Promise<Response> {
+  try {
+    return await run()
+  } catch (error) {
+    const requestId = crypto.randomUUID()
+    if (isOurs(error)) report(failure(error, { requestId }), arrival.config.log)
+    return errorResponse(
+      toProtocolError(error, requestId),
+      eraOfHeader(arrival.request.headers.get('mcp-protocol-version')),
+    )
   }
 }
 
-function clip(text: string): string {
-  return text.slice(0, 128)
+/** Logs what was thrown and turns it into the end of an exchange. */
+function failed(thrown: unknown, era: Era, { id }: JsonRpcRequest, log: RequestLog): Final {
+  if (isOurs(thrown)) log.failed(thrown)
+  const error = toProtocolError(thrown, log.requestId)
+  log.answered(error.status(era), error.code)
+  return errorFinal(error, era, id)
+}
+
+/** True for what the operator must hear of, false for what the caller did wrong. */
+function isOurs(error: unknown): boolean {
+  return !(error instanceof ProtocolError) || error.kind === 'Unavailable'
+}
+
+function notAllowed(): ProtocolError {
+  return new ProtocolError('MethodNotAllowed', 'Method not allowed: there is no session to listen to or to end')
 }

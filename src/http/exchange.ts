@@ -14,6 +14,8 @@ export interface Final {
   message: string | readonly string[]
   status: number
   headers?: Headers
+  /** Sent as Mcp-Session-Id. */
+  sessionId?: string
 }
 
 /** The part of the platform's execution context an exchange needs. */
@@ -90,14 +92,22 @@ export class Exchange {
     })
   }
 
-  #finish({ message, status, headers = JSON_HEADERS }: Final): Response {
+  #finish(final: Final): Response {
     this.#isOver = true
+    return Exchange.respond(this.#accepted, final)
+  }
+
+  /** The response to work that needed no stream. */
+  static respond(accepted: Accepted, { message, status, headers = JSON_HEADERS, sessionId }: Final): Response {
     // A client that takes only streams gets its result as one; errors with a status of their own stay JSON.
-    if (this.#accepted.json || status !== 200) {
-      const body = typeof message === 'string' ? message : `[${message.join(',')}]`
-      return new Response(body, { status, headers })
-    }
-    return new Response([message].flat().map(sseEvent).join(''), { headers: SSE_HEADERS })
+    const isJson = accepted.json || status !== 200
+    const texts = [message].flat()
+    const body = isJson
+      ? typeof message === 'string'
+        ? message
+        : `[${message.join(',')}]`
+      : texts.map(sseEvent).join('')
+    return new Response(body, { status, headers: withSession(isJson ? headers : SSE_HEADERS, sessionId) })
   }
 
   #open(): SseStream {
@@ -131,4 +141,11 @@ export class Exchange {
     this.#execution.waitUntil(Promise.race([this.#work, grace]))
     this.#abort().abort(new DOMException(reason, 'AbortError'))
   }
+}
+
+function withSession(headers: Headers, sessionId: string | undefined): Headers {
+  if (sessionId === undefined) return headers
+  const more = new Headers(headers)
+  more.set('mcp-session-id', sessionId)
+  return more
 }

@@ -17,8 +17,8 @@ const ALLOWED = [
 /** Response headers a browser may read. */
 const EXPOSED = ['WWW-Authenticate', 'Mcp-Session-Id', 'MCP-Protocol-Version', 'Retry-After', 'Allow']
 
-/** The methods of the endpoint that are answered with something else than 405. */
-export const ALLOW = 'POST, OPTIONS'
+/** The methods the endpoint knows. GET and DELETE need a session. */
+export const ALLOW = 'GET, POST, DELETE, OPTIONS'
 
 // No credentials are involved, so `*` gives a page nothing that its user's cookies would open.
 const CORS = {

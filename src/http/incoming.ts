@@ -13,5 +13,5 @@ export interface Incoming {
   trace?: Trace
   port: CallPort
   /** Adds to the request's line in the log. */
-  note(facts: { client?: Implementation | undefined }): void
+  note(client: Implementation | undefined): void
 }

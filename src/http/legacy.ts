@@ -1,6 +1,6 @@
-// Legacy requests without a session: the handshake, and everything that needs no memory.
-// Delete this file, `protocol/legacy/` and their two call sites to drop the legacy era.
-// @see 2025-11-25 basic/lifecycle, basic/transports
+// Legacy requests: the handshake, and everything that is answered the same with and without a session.
+// Delete this file, `session*.ts`, `stream-bridge.ts`, `protocol/legacy/` and `durable-objects/session*` with their call
+// sites in endpoint.ts and workers/mcp.ts to drop the legacy era. @see 2025-11-25 basic/lifecycle, basic/transports
 
 import { limits } from '../limits.ts'
 import { LATEST_LEGACY, negotiate, type LegacyVersion } from '../protocol/era.ts'
@@ -8,14 +8,13 @@ import { ProtocolError } from '../protocol/errors.ts'
 import { isObject, type JsonObject, type JsonRpcRequest } from '../protocol/json-rpc.ts'
 import { legacyResult, legacyServerInfo } from '../protocol/legacy/encode.ts'
 import { resultMessage } from '../protocol/messages.ts'
-import type { ProgressToken } from '../protocol/meta.ts'
+import type { ClientCapabilities, LogLevel, ProgressToken } from '../protocol/meta.ts'
 import { methodIn } from '../protocol/methods.ts'
 import { serverCapabilities } from '../protocol/server-capabilities.ts'
 import type { Server } from '../server/define-server.ts'
 import { dispatch } from '../server/dispatch.ts'
-import type { Call, Journal } from '../server/ports.ts'
+import type { Auth, Call, CallPort, Client, Journal, Trace } from '../server/ports.ts'
 import type { Final } from './exchange.ts'
-import type { Incoming } from './incoming.ts'
 
 /** The revision a legacy request speaks. `named` is false when nobody said so. */
 export interface LegacyRevision {
@@ -23,92 +22,119 @@ export interface LegacyRevision {
   named: boolean
 }
 
+/** One legacy request and what is known of its caller. */
+export interface LegacyCall {
+  request: JsonRpcRequest
+  revision: LegacyRevision
+  client: Client
+  auth: Auth
+  env: Cloudflare.Env
+  requestId: string
+  trace?: Trace
+  logLevel?: LogLevel
+  port: CallPort
+  journal: Journal
+}
+
+/** What `initialize` settles. */
+export interface Handshake {
+  version: LegacyVersion
+  client: Client
+}
+
 /**
- * Answers one legacy request.
+ * Answers one legacy request other than `initialize`.
  * @throws {ProtocolError} everything that is answered with a JSON-RPC error
  */
-export async function answerLegacy(
-  server: Server,
-  request: JsonRpcRequest,
-  revision: LegacyRevision,
-  incoming: Incoming,
-): Promise<Final> {
-  const { id, method } = request
-  const row = methodIn('legacy', method)
-  if (!row || (row.family && !server.families.has(row.family))) {
-    throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
-  }
-  const result = await resultOf(server, request, revision, incoming)
+export async function answerLegacy(server: Server, legacy: LegacyCall): Promise<Final> {
+  const { id, method } = legacy.request
+  checkMethod(server, method)
+  const result = await resultOf(server, legacy)
   return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
 }
 
-async function resultOf(
-  server: Server,
-  request: JsonRpcRequest,
-  revision: LegacyRevision,
-  incoming: Incoming,
-): Promise<JsonObject> {
-  if (request.method === 'ping') return {}
-  if (request.method === 'initialize') return initialize(server, request.params, incoming)
-  return dispatched(server, request, revision, incoming)
+/** @throws {ProtocolError} MethodNotFound for what this server does not have on legacy revisions */
+export function checkMethod(server: Server, method: string): void {
+  const row = methodIn('legacy', method)
+  if (row && (!row.family || server.families.has(row.family))) return
+  throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
 }
 
-function initialize(server: Server, params: JsonObject, incoming: Incoming): JsonObject {
+/**
+ * Reads an `initialize`. @see 2025-11-25 basic/lifecycle, Initialization
+ * @throws {ProtocolError} InvalidParams naming the field
+ */
+export function parseHandshake(params: JsonObject): Handshake {
   const { protocolVersion, capabilities, clientInfo } = params
   if (typeof protocolVersion !== 'string') throw invalid('protocolVersion must be a string')
   if (!isObject(capabilities)) throw invalid('capabilities must be an object')
   if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string') throw invalid('clientInfo must have a "name"')
-  incoming.note({ client: { name: clientInfo['name'], version: String(clientInfo['version']) } })
-  const version = negotiate(protocolVersion)
+  const info = {
+    name: clientInfo['name'],
+    version: typeof clientInfo['version'] === 'string' ? clientInfo['version'] : '?',
+  }
+  return { version: negotiate(protocolVersion), client: { info, capabilities: objectsOf(capabilities) } }
+}
+
+/** Capabilities are objects; whatever else a client sends there declares nothing. */
+function objectsOf(capabilities: JsonObject): ClientCapabilities {
+  return Object.fromEntries(Object.entries(capabilities).filter(([, value]) => isObject(value)))
+}
+
+/** The result of `initialize`. */
+export function handshakeResult(server: Server, version: LegacyVersion, hasSession: boolean): JsonObject {
   return {
     protocolVersion: version,
-    capabilities: serverCapabilities(server.families, 'legacy'),
+    capabilities: serverCapabilities(server.families, 'legacy', hasSession),
     serverInfo: legacyServerInfo(server.info as unknown as JsonObject, version),
     ...(server.instructions !== undefined && { instructions: server.instructions }),
   }
 }
 
-async function dispatched(
-  server: Server,
-  { method, params }: JsonRpcRequest,
-  { version, named }: LegacyRevision,
-  incoming: Incoming,
-): Promise<JsonObject> {
-  const progressToken = progressTokenOf(params)
-  const call: Call = {
-    era: 'legacy',
-    version,
-    method,
-    params,
-    requestId: incoming.requestId,
-    client: { capabilities: {} },
-    auth: incoming.auth,
-    env: incoming.env,
-    ...(incoming.trace && { trace: incoming.trace }),
-    ...(progressToken !== undefined && { progressToken }),
-    port: incoming.port,
-    journal: NO_SESSION,
-    askTtlMs: limits.askTtlMs,
+async function resultOf(server: Server, legacy: LegacyCall): Promise<JsonObject> {
+  const { method } = legacy.request
+  // Without a session there is nowhere to keep a level, and nothing is sent that it could hold back.
+  if (method === 'ping' || method === 'logging/setLevel') return {}
+  if (methodIn('legacy', method)?.needsSession) {
+    throw new ProtocolError('SessionRequired', `Invalid request: ${method} needs a session`)
   }
-  const result = await withoutAsks(method, async () => (await dispatch(server, call)).result)
-  // A revision that was only assumed may really be a later one, whose client would miss what it was announced.
-  return legacyResult(method, result, named ? version : LATEST_LEGACY)
+  return dispatched(server, legacy)
 }
 
-/** What cannot be asked without a session is the tool's failure, which the model can read. */
-async function withoutAsks(method: string, run: () => Promise<JsonObject>): Promise<JsonObject> {
+async function dispatched(server: Server, legacy: LegacyCall): Promise<JsonObject> {
+  const { request, revision, trace, logLevel, ...rest } = legacy
+  const { method, params } = request
+  const progressToken = progressTokenOf(params)
+  const call: Call = {
+    ...rest,
+    era: 'legacy',
+    version: revision.version,
+    method,
+    params,
+    ...(trace && { trace }),
+    ...(logLevel && { logLevel }),
+    ...(progressToken !== undefined && { progressToken }),
+    askTtlMs: limits.askTtlMs,
+  }
+  const result = await withoutMissing(method, async () => (await dispatch(server, call)).result)
+  // A revision that was only assumed may really be a later one, whose client would miss what it was announced.
+  return legacyResult(method, result, revision.named ? revision.version : LATEST_LEGACY)
+}
+
+/** What a client cannot be asked is the tool's failure, which the model can read. */
+async function withoutMissing(method: string, run: () => Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await run()
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.kind !== 'MissingRequiredClientCapability') throw error
-    const text = `${error.message}, or a session in which to ask for it`
+    const text = `This client cannot be asked here (${error.message}): tell the user to do it another way`
     if (method === 'tools/call') return { content: [{ type: 'text', text }], isError: true }
     throw new ProtocolError('InternalError', text)
   }
 }
 
-/** Without a session the client cannot be asked: its capabilities are unknown, so no ask gets this far. */
-const NO_SESSION: Journal = {
+/** The journal of a request without a session: its client's capabilities are unknown, so no ask gets this far. */
+export const NO_SESSION: Journal = {
   ask: () => Promise.reject(new TypeError('a request without a session cannot ask')),
   step: async (_key, run) => run(),
   shouldEmit: () => true,

@@ -47,7 +47,7 @@ export class ModernEndpoint {
     if (!row || (row.family && !this.#server.families.has(row.family))) {
       throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
     }
-    incoming.note({ client: envelope.clientInfo })
+    incoming.note(envelope.clientInfo)
     if (method === 'server/discover') return this.#fixedFinal(id, this.#discover())
     const mayAsk = row.nameFrom !== undefined
     const retry = mayAsk ? retryParams(params) : NO_RETRY
@@ -133,4 +133,3 @@ async function bindingOf({ method, params }: JsonRpcRequest, { auth }: Incoming)
 function wireCache({ ttlMs, scope }: CacheHints): WireCache {
   return { ttlMs, cacheScope: scope }
 }
-

@@ -20,14 +20,16 @@ export function errorResponse(error: ProtocolError, era: Era, id?: RequestId): R
   return new Response(errorMessage(id, error, era), { status: error.status(era), headers: headersOf(error.kind) })
 }
 
-/** 202: a notification or an answer was taken. */
-export function acceptedResponse(): Response {
-  return new Response(null, { status: 202, headers: EMPTY_HEADERS })
+/** 202: a notification or an answer was taken. 204: a session ended. */
+export function acceptedResponse(status: 202 | 204 = 202): Response {
+  return new Response(null, { status, headers: EMPTY_HEADERS })
 }
 
 /** What was thrown, as a protocol error. Anything unknown keeps its text to itself. */
 export function toProtocolError(error: unknown, requestId: string): ProtocolError {
-  return error instanceof ProtocolError ? error : new ProtocolError('InternalError', `Internal error (request ${requestId})`)
+  return error instanceof ProtocolError
+    ? error
+    : new ProtocolError('InternalError', `Internal error (request ${requestId})`)
 }
 
 function headersOf(kind: ErrorName | undefined): Headers {

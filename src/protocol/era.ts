@@ -82,7 +82,10 @@ export const ERA_RUNGS: readonly Rung[] = [
     name: 'header and claim disagree',
     applies: ({ claim, header }) => claim !== undefined && header !== null && header !== claim,
     decide: ({ claim, header }) =>
-      new ProtocolError('HeaderMismatch', `Header mismatch: MCP-Protocol-Version is '${header}', the body says '${claim}'`),
+      new ProtocolError(
+        'HeaderMismatch',
+        `Header mismatch: MCP-Protocol-Version is '${header}', the body says '${claim}'`,
+      ),
   },
   {
     name: 'a claim names a version that is not modern, or not known',

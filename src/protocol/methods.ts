@@ -11,6 +11,8 @@ interface MethodRow {
   family?: Family
   /** Where `Mcp-Name` comes from on modern requests. @see basic/transports/streamable-http, Standard Request Headers */
   nameFrom?: 'name' | 'uri'
+  /** True if it changes a session, so that it does not exist without one. */
+  needsSession?: true
 }
 
 const BOTH: readonly Era[] = ['modern', 'legacy']
@@ -19,6 +21,9 @@ const METHODS = new Map<string, MethodRow>([
   ['server/discover', { eras: ['modern'] }],
   ['initialize', { eras: ['legacy'] }],
   ['ping', { eras: ['legacy'] }],
+  ['logging/setLevel', { eras: ['legacy'] }],
+  ['resources/subscribe', { eras: ['legacy'], family: 'resources', needsSession: true }],
+  ['resources/unsubscribe', { eras: ['legacy'], family: 'resources', needsSession: true }],
   ['tools/list', { eras: BOTH, family: 'tools' }],
   ['tools/call', { eras: BOTH, family: 'tools', nameFrom: 'name' }],
   ['prompts/list', { eras: BOTH, family: 'prompts' }],

@@ -5,13 +5,17 @@ import type { Era } from './errors.ts'
 import type { JsonObject } from './json-rpc.ts'
 import type { Family } from './methods.ts'
 
-/** The capabilities of `server/discover` (modern) or of `initialize` (legacy). */
-export function serverCapabilities(families: ReadonlySet<Family>, era: Era): JsonObject {
+/**
+ * The capabilities of `server/discover` (modern) or of `initialize` (legacy).
+ * @param hasSession true if the client gets a session, in which a level can be set and changes be watched
+ */
+export function serverCapabilities(families: ReadonlySet<Family>, era: Era, hasSession = false): JsonObject {
   const capabilities: JsonObject = {}
-  for (const family of ['tools', 'prompts', 'resources', 'completions'] as const) {
-    if (families.has(family)) capabilities[family] = {}
+  for (const family of ['tools', 'prompts', 'resources'] as const) {
+    if (families.has(family)) capabilities[family] = hasSession ? { listChanged: true } : {}
   }
-  // A legacy client sets its level in a session; without one nothing could be sent to it.
-  if (era === 'modern' && families.size > 0) capabilities['logging'] = {}
+  if (hasSession && families.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true }
+  if (families.has('completions')) capabilities['completions'] = {}
+  if (families.size > 0 && (era === 'modern' || hasSession)) capabilities['logging'] = {}
   return capabilities
 }

@@ -87,6 +87,7 @@ export async function askForm<S extends FormSchema>(
   const answer = await call.journal.ask({
     key,
     needsId: false,
+    ttlMs: call.askTtlMs,
     request: () => request,
     validate: (value) => validateElicit(value, (content) => form.schema.parse(content)),
   })
@@ -103,9 +104,11 @@ export async function askUrl(
   const answer = await call.journal.ask({
     key,
     needsId: true,
+    ttlMs: call.askTtlMs,
     request(id) {
       used = id
-      return { method: 'elicitation/create', params: { mode: 'url', message, url: checkUrl(url(id)) } }
+      const params = { mode: 'url', message, url: checkUrl(url(id)) }
+      return { method: 'elicitation/create', params, elicitationId: id }
     },
     validate: (value) => validateElicit(value, () => ({ ok: true, value: undefined })),
   })
@@ -121,6 +124,7 @@ export async function askInput<M extends keyof InputAnswers>(
   const ask: Ask = {
     key,
     needsId: false,
+    ttlMs: call.askTtlMs,
     request: () => request,
     validate: request.method === 'roots/list' ? validateRoots : validateSampling,
   }

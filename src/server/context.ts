@@ -5,7 +5,16 @@ import { hasCapability, type CapabilityName } from '../protocol/capabilities.ts'
 import type { ProtocolVersion } from '../protocol/era.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS, type LogLevel } from '../protocol/meta.ts'
-import { askForm, askInput, askUrl, type ElicitAnswer, type FormSchema, type InputAnswers, type InputAsk, type UrlAnswer } from './asks.ts'
+import {
+  askForm,
+  askInput,
+  askUrl,
+  type ElicitAnswer,
+  type FormSchema,
+  type InputAnswers,
+  type InputAsk,
+  type UrlAnswer,
+} from './asks.ts'
 import type { Auth, Call, Client, Trace } from './ports.ts'
 
 /** What callbacks that only look things up get: `list`, `complete`. They cannot ask, since such requests may not. */
@@ -33,8 +42,20 @@ export interface LookupContext {
   waitUntil(work: Promise<unknown>): void
 }
 
+/** Tells clients that something changed. Reaches those of the same session that watch it. */
+export interface Notify {
+  /** What `resources/read` returns for this URI is another now. */
+  resourceUpdated(uri: string): void
+  /** `resources/list` has other entries now. */
+  resourcesListChanged(): void
+  toolsListChanged(): void
+  promptsListChanged(): void
+}
+
 /** What tools, prompts and resources get. */
 export interface CallContext extends LookupContext {
+  /** Tells clients that something changed. @see server/resources, Subscriptions */
+  readonly notify: Notify
   /**
    * Reports progress, if the caller asked for it. Values that do not increase are dropped.
    * @see basic/patterns/progress
@@ -88,6 +109,12 @@ export function createContext(call: Call): CallContext {
     trace: call.trace,
     requestId: call.requestId,
     waitUntil: (work) => port.waitUntil(work),
+    notify: {
+      resourceUpdated: (uri) => port.notify?.({ kind: 'resource', uri }),
+      resourcesListChanged: () => port.notify?.({ kind: 'resources' }),
+      toolsListChanged: () => port.notify?.({ kind: 'tools' }),
+      promptsListChanged: () => port.notify?.({ kind: 'prompts' }),
+    },
     log(level, data, logger) {
       if (call.logLevel === undefined || !isAtLeast(level, call.logLevel)) return
       if (++messages > limits.logMessages) return
@@ -112,7 +139,7 @@ export function createLookupContext(call: Call): LookupContext {
   const refuse = (name: string) => () => {
     throw new TypeError(`cannot use ctx.${name} here: lists and completions may not ask the client`)
   }
-  const { progress: _, ...context } = Object.getOwnPropertyDescriptors(createContext(call))
+  const { progress: _progress, notify: _notify, ...context } = Object.getOwnPropertyDescriptors(createContext(call))
   const lookup = Object.defineProperties({}, context) as CallContext
   return Object.assign(lookup, {
     elicit: refuse('elicit'),

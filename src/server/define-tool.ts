@@ -46,6 +46,11 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
   outputSchema?: O
   annotations?: ToolAnnotations
   /**
+   * For tools that always take long: sends 2025-11-25 clients away after this many ms; they come back and poll for the
+   * result. Spares connections that would only wait. @see SEP-1699
+   */
+  pollAfterMs?: number
+  /**
    * Runs the tool. It may be entered again from the start after an ask: put effects after the ask or in `ctx.step`.
    * Throw `ToolError` to tell the model what went wrong; any other error shows only "Internal error".
    */
@@ -62,6 +67,7 @@ export interface Tool extends Asking {
   readonly output: CompiledSchema | undefined
   readonly paramHeaders: readonly ParamHeader[]
   readonly annotations: ToolAnnotations
+  readonly pollAfterMs?: number
   readonly handler: (input: never, context: CallContext) => unknown
 }
 
@@ -72,10 +78,10 @@ const NO_INPUT: JsonObject = { type: 'object', properties: {} }
  * @param name 1 to 128 visible ASCII characters; letters, digits, `_` and `-` up to 64 are accepted by every host
  * @throws {TypeError} when a name, schema, icon or `x-mcp-header` is not allowed
  */
-export function defineTool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
-  name: string,
-  options: ToolOptions<I, O>,
-): Tool {
+export function defineTool<
+  const I extends Schema | undefined = undefined,
+  const O extends Schema | undefined = undefined,
+>(name: string, options: ToolOptions<I, O>): Tool {
   checkName('tool', name)
   checkDescribed(`tool "${name}"`, options)
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
@@ -99,7 +105,7 @@ export function defineTool<const I extends Schema | undefined = undefined, const
     paramHeaders: Object.freeze(findParamHeaders(inputSchema, name)),
     annotations: options.annotations ?? {},
     handler: options.handler as Tool['handler'],
-    ...pickSet(options, ['requires', 'askTtlMs']),
+    ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs']),
   }
   return Object.freeze(tool)
 }
@@ -110,7 +116,9 @@ function compileInput(schema: Schema, what: string): CompiledSchema {
   if (json['type'] === 'object') return { json, parse }
   const branches = json['anyOf'] ?? json['oneOf'] ?? json['allOf']
   const isObjects =
-    json['type'] === undefined && Array.isArray(branches) && branches.every((branch: JsonObject) => branch['type'] === 'object')
+    json['type'] === undefined &&
+    Array.isArray(branches) &&
+    branches.every((branch: JsonObject) => branch['type'] === 'object')
   if (!isObjects) throw new TypeError(`cannot use ${what}: arguments are an object, so the schema must be one`)
   return { json: { type: 'object', ...json }, parse }
 }

@@ -25,8 +25,13 @@ export interface RefusedAnswer {
 export interface JournalHost {
   /** A raw answer that came before it was waited for, or undefined. */
   early(key: string): unknown
-  /** Asks the client; resolves with the raw answer, if this entry of the handler lives to see it. */
-  open(key: string, request: InputRequest): Promise<unknown>
+  /**
+   * Asks the client under `wire`, the key of this attempt; resolves with the raw answer, if this entry of the handler
+   * lives to see it.
+   */
+  open(wire: string, request: InputRequest, ask: Ask): Promise<unknown>
+  /** An id nobody can guess, for a link. */
+  mintId(): string
   /** An answer or the result of a step was added. */
   changed?(): void
   /** Nothing runs any more: every step that was started has settled. */
@@ -70,7 +75,8 @@ export class CallJournal implements Journal {
     let mayBeEarly = !ask.needsId || wasSeen
     for (;;) {
       const key = wireKey(ask.key, record.attempt)
-      const raw = record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request))
+      const raw =
+        record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request, ask))
       if (this.#isClosed) return NEVER
       const checked = await this.#busy(() => this.#check(ask, raw))
       if (checked.ok) {
@@ -155,7 +161,7 @@ export class CallJournal implements Journal {
   }
 
   #recordOf(ask: Ask): AskRecord {
-    const id = ask.needsId ? (this.#asks.get(ask.key)?.id ?? crypto.randomUUID()) : undefined
+    const id = ask.needsId ? (this.#asks.get(ask.key)?.id ?? this.#host.mintId()) : undefined
     const request = fingerprint(shapeOf(ask.request(id ?? '')))
     const known = this.#asks.get(ask.key)
     if (known?.request === request) return known

@@ -126,7 +126,10 @@ const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', '
 const MORE_SCHEMAS = ['unevaluatedItems', 'unevaluatedProperties', 'contentSchema']
 
 /** Every subschema of a schema, with the keys that lead to it. */
-export function* subschemas(root: JsonObject, path: readonly string[] = []): Generator<[JsonObject, readonly string[]]> {
+export function* subschemas(
+  root: JsonObject,
+  path: readonly string[] = [],
+): Generator<[JsonObject, readonly string[]]> {
   yield [root, path]
   for (const key of SCHEMA_MAPS) {
     const map = root[key]
@@ -177,7 +180,8 @@ function checkNode(root: JsonObject, node: JsonObject, refuse: (problem: string)
   }
   for (const key of ['$ref', '$dynamicRef']) {
     const ref = node[key]
-    if (ref !== undefined && !resolves(root, ref)) refuse(`has a ${key} to '${String(ref)}' that is not inside the schema`)
+    if (ref !== undefined && !resolves(root, ref))
+      refuse(`has a ${key} to '${String(ref)}' that is not inside the schema`)
   }
 }
 

@@ -31,6 +31,8 @@ export interface Trace {
 export interface InputRequest {
   method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list'
   params?: JsonObject
+  /** The id of a link, which only 2025-11-25 puts on the wire. */
+  elicitationId?: string
 }
 
 /** One ask, as a handler made it. */
@@ -40,6 +42,8 @@ export interface Ask {
   request(id: string): InputRequest
   /** True when the answer only makes sense for a request the client has really seen. */
   needsId: boolean
+  /** How long it stays answerable. */
+  ttlMs: number
   validate(answer: unknown): Validation | Promise<Validation>
 }
 
@@ -62,6 +66,12 @@ export interface Suspension {
   memory: JsonObject
 }
 
+/** Something clients may watch. @see server/resources, Subscriptions; server/tools, List Changed Notification */
+export type Topic =
+  | { kind: 'tools' | 'prompts' | 'resources' }
+  /** One resource changed. */
+  | { kind: 'resource'; uri: string }
+
 /** What a transport does for one call. */
 export interface CallPort {
   /** Sends a notification that belongs to this call; dropped where the client cannot take it. */
@@ -70,6 +80,8 @@ export interface CallPort {
   signal(): AbortSignal
   /** Keeps the isolate for `work` after the answer. */
   waitUntil(work: Promise<unknown>): void
+  /** Tells who watches that something changed. Absent where nobody can watch. */
+  notify?(topic: Topic): void
   /** Tells the operator of an error whose text the caller does not see. */
   report(error: unknown): void
   /** Compares declared `Mcp-Param-*` headers with the raw arguments. @throws {ProtocolError} HeaderMismatch */

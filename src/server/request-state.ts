@@ -26,7 +26,13 @@ export async function sealState(
   memory: JsonObject,
   expiresAt: number,
 ): Promise<string> {
-  const token = await sealer.seal(env, { p: binding.principal, m: binding.method, d: binding.digest, x: expiresAt, memory })
+  const token = await sealer.seal(env, {
+    p: binding.principal,
+    m: binding.method,
+    d: binding.digest,
+    x: expiresAt,
+    memory,
+  })
   if (token.length <= limits.requestStateBytes) return token
   throw new Error(`the call remembers more than ${limits.requestStateBytes} bytes: ${largestStep(memory)}`)
 }

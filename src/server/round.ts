@@ -25,8 +25,9 @@ export class Round {
     this.suspended = new Promise((resolve) => (this.#suspend = resolve))
     this.journal = new CallJournal(memory, {
       early: (key) => (Object.hasOwn(responses, key) ? responses[key] : undefined),
-      open: (key, request) => {
-        this.#open[key] = request
+      mintId: () => crypto.randomUUID(),
+      open: (key, { method, params }) => {
+        this.#open[key] = { method, ...(params && { params }) }
         this.#settle()
         return NEVER
       },

@@ -174,6 +174,6 @@ describe('the fixture without a session', () => {
   test.for(['test_sampling', 'test_elicitation'])('fails %s instead of pretending', async (tool) => {
     const args = { prompt: 'p', message: 'm' }
     const { result } = await legacy(worker, '2025-11-25').call(tool, args)
-    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('session') }] })
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('cannot be asked') }] })
   })
 })

@@ -15,30 +15,35 @@ const results = join(root, '.results', 'conformance')
 const brokeOff = { id: 'scenario', status: 'FAILURE', errorMessage: 'the suite wrote no result: the scenario threw' }
 
 const given = process.argv.slice(2)
-const args = given.length === 0 ? ['--requirements', '2026-07-28'] : given
-const required = valueOf('--requirements')
-const revision = required ?? valueOf('--spec-version') ?? '2026-07-28'
+const claims = ['2025-11-25', '2026-07-28'].map((revision) => ['--requirements', revision])
+const baselines = JSON.parse(readFileSync(new URL('baseline.json', import.meta.url), 'utf8'))
+const sum = { passed: 0, failed: 0 }
 
-rmSync(results, { recursive: true, force: true })
-mkdirSync(results, { recursive: true })
 const server = await startWrangler({ config: join(root, 'test/conformance/wrangler.toml') })
-let code
 try {
-  code = await startGroup(process.execPath, [suite, 'server', '--url', server.url, '-o', results, ...args]).exited
+  for (const args of given.length === 0 ? claims : [given]) await runSuite(args)
 } finally {
   await server.stop()
 }
+console.log(`\nconformance: ${sum.passed} passed, ${sum.failed} failed`)
+process.exit(sum.failed === 0 ? 0 : 1)
 
-const baseline = JSON.parse(readFileSync(new URL('baseline.json', import.meta.url), 'utf8'))[revision] ?? []
-const { passed, failed, unclaimed } = judge(readOutcomes(), required ? listRequired() : [], baseline)
+async function runSuite(args) {
+  rmSync(results, { recursive: true, force: true })
+  mkdirSync(results, { recursive: true })
+  const code = await startGroup(process.execPath, [suite, 'server', '--url', server.url, '-o', results, ...args]).exited
+  const required = valueOf(args, '--requirements')
+  const baseline = baselines[required ?? valueOf(args, '--spec-version') ?? '2026-07-28'] ?? []
+  const { passed, failed, unclaimed } = judge(readOutcomes(), required ? listRequired(required) : [], baseline)
 
-for (const { scenario, why } of unclaimed) console.log(`not claimed: ${scenario} (${why})`)
-for (const { scenario, reasons } of failed) console.log(`failed: ${scenario}\n  ${reasons.join('\n  ')}`)
-// The suite may end without a result for anything, for example because an argument is wrong.
-const broken = passed.length + failed.length === 0
-if (broken) console.log(`failed: the suite gave no results, exit code ${code}`)
-console.log(`\nconformance: ${passed.length} passed, ${failed.length + (broken ? 1 : 0)} failed`)
-process.exit(failed.length === 0 && !broken ? 0 : 1)
+  for (const { scenario, why } of unclaimed) console.log(`not claimed: ${scenario} (${why})`)
+  for (const { scenario, reasons } of failed) console.log(`failed: ${scenario}\n  ${reasons.join('\n  ')}`)
+  // The suite may end without a result for anything, for example because an argument is wrong.
+  const broken = passed.length + failed.length === 0
+  if (broken) console.log(`failed: the suite gave no results, exit code ${code}`)
+  sum.passed += passed.length
+  sum.failed += failed.length + (broken ? 1 : 0)
+}
 
 /** The suite writes `server-<scenario>-<time>/checks.json`; it writes none for a scenario that threw. */
 function readOutcomes() {
@@ -54,7 +59,7 @@ function readOutcomes() {
 }
 
 /** Every server scenario the suite names for the revision, scored or not: none of them may silently not run. */
-function listRequired() {
+function listRequired(required) {
   const { stdout } = spawnSync(process.execPath, [suite, 'list', '--requirements', required], { encoding: 'utf8' })
   const scored = /^Server scenarios.*\n((?:\s+- .*\n)+)/m.exec(stdout)?.[1] ?? ''
   const names = [...scored.matchAll(/- (\S+)$/gm), ...stdout.matchAll(/- (\S+) \[server\]/g)].map(([, name]) => name)
@@ -62,7 +67,7 @@ function listRequired() {
   return names
 }
 
-function valueOf(flag) {
+function valueOf(args, flag) {
   const index = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`))
   if (index === -1) return undefined
   return args[index].includes('=') ? args[index].slice(flag.length + 1) : args[index + 1]

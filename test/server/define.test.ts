@@ -111,6 +111,7 @@ describe('raw JSON Schema', () => {
       properties: { x: { $ref: '#a' }, y: { $ref: '#/$defs/a' } },
       allOf: [{ anyOf: [{ required: ['x'] }] }],
       if: { required: ['x'] },
+      // oxlint-disable-next-line unicorn/no-thenable
       then: { required: ['y'] },
       else: false,
       additionalProperties: false,

@@ -2,11 +2,13 @@
 
 import { env } from 'cloudflare:workers'
 import { createExecutionContext } from 'cloudflare:test'
-import { keyRing } from '../../durable-objects/ports.ts'
+import { keyRing, sessionPort } from '../../durable-objects/ports.ts'
 import { createApp } from '../../src/http/app.ts'
+import type { SessionPort } from '../../src/http/session.ts'
 import { defineServer, type Server, type ServerOptions } from '../../src/server/index.ts'
 import type { KeySource } from '../../src/server/ports.ts'
 import type { Fetcher } from './client.ts'
+import { servers } from './main.ts'
 
 export interface ServeOptions {
   /** Variables over those of wrangler.toml. */
@@ -15,9 +17,25 @@ export interface ServeOptions {
 }
 
 /** A fetcher that reaches `server`. */
-export function serve(server: Server | Partial<ServerOptions>, { vars = {}, keys = keyRing }: ServeOptions = {}): Fetcher {
+export function serve(
+  server: Server | Partial<ServerOptions>,
+  { vars = {}, keys = keyRing }: ServeOptions = {},
+): Fetcher {
   const defined = 'info' in server ? server : defineServer({ name: 'test', version: '1.0.0', ...server })
-  const app = createApp({ server: defined, keys })
+  const app = createApp({ server: defined, keys, sessions: sessionsOf(defined) })
   const bindings = { ...env, LOG: 'errors', ...vars }
   return (request) => app.fetch(request, bindings, createExecutionContext())
+}
+
+/** The real sessions, whose objects serve this definition. */
+function sessionsOf(server: Server): SessionPort {
+  const port = sessionPort(server)
+  return {
+    ...port,
+    newId(bindings) {
+      const id = port.newId(bindings)
+      servers.set(id, server)
+      return id
+    },
+  }
 }

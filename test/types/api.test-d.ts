@@ -76,7 +76,7 @@ defineTool('asking', {
     const ids = await ctx.step('ids', async () => ['a'])
     is<Equal<typeof ids, string[]>>()
     // @ts-expect-error: there is no era in a handler
-    ctx.era
+    void ctx.era
   },
 })
 
@@ -86,7 +86,7 @@ defineResourceTemplate('repo://{owner}/{+path}', {
   list(ctx) {
     is<Equal<typeof ctx, LookupContext>>()
     // @ts-expect-error: lists cannot ask
-    ctx.elicit
+    void ctx.elicit
     return []
   },
   read(variables) {

@@ -1,7 +1,8 @@
 // A second server for the clients: a call to cancel, an argument that travels in a header, two questions in one round.
 
 import * as z from 'zod'
-import { keyRing } from '../../../durable-objects/ports.ts'
+import { keyRing, sessionPort } from '../../../durable-objects/ports.ts'
+import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool } from '../../../src/server/index.ts'
 
@@ -55,4 +56,6 @@ const server = defineServer({
   tools: [wait, wasCancelled, locate, askTwice],
 })
 
-export default createApp({ server, keys: keyRing })
+export const SessionObject = createSessionObject(server)
+
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })

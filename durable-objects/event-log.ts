@@ -1,0 +1,282 @@
+// The event log of one session: streams, their events, and what running calls remember. One row written per event.
+// Tables are made on the first write; reading an object that never wrote leaves nothing behind.
+
+import { limits } from '../src/limits.ts'
+import type { JsonObject } from '../src/protocol/json-rpc.ts'
+
+/** Events of one stream; the key of an event is `stream * STRIDE + sequence`, so one integer key serves both. */
+const STRIDE = 2 ** 20
+
+/** The standalone stream of a session. Streams of calls count from 1. */
+export const STANDALONE = 0
+
+export type CallState = 'running' | 'finished' | 'cancelled'
+
+/** One event. An empty text primes a client with an id and carries no message. */
+export interface StoredEvent {
+  sequence: number
+  text: string
+}
+
+/** A call that became a stream. */
+export interface StoredCall {
+  stream: number
+  state: CallState
+  /** What is needed to enter its handler again, JSON. */
+  call: string
+  /** What its journal remembers, JSON. */
+  memory: string | null
+  /** ms since the epoch; null while it runs. */
+  ended_at: number | null
+}
+
+/** An ask that waits for its answer. */
+export interface StoredAsk {
+  /** The id of the request on the wire. */
+  id: string
+  stream: number
+  /** The handler's key, and the key of this attempt. */
+  key: string
+  wire: string
+  method: string
+  expires_at: number
+}
+
+const SCHEMA = [
+  `create table call (
+     stream integer primary key autoincrement, state text not null, call text not null, memory text, ended_at integer
+   );
+   create table event (id integer primary key, text text not null);
+   create table ask (
+     id text primary key, stream integer not null, key text not null, wire text not null, method text not null,
+     expires_at integer not null
+   ) without rowid;
+   create table setting (name text primary key, value text not null) without rowid;
+   create table subscription (uri text primary key) without rowid;`,
+]
+
+export class EventLog {
+  readonly #storage: DurableObjectStorage
+  #exists: boolean | undefined
+  /** The last sequence of each stream that was written in this instance. */
+  readonly #last = new Map<number, number>()
+  /** What is kept, counted once and kept up to date. */
+  #size: { events: number; bytes: number } | undefined
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage
+  }
+
+  /** True if this session has ever stored something. */
+  get exists(): boolean {
+    this.#exists ??= this.#storage.sql.exec(`select 1 from sqlite_master where name = 'setting'`).toArray().length > 0
+    return this.#exists
+  }
+
+  /** The end of a deleted session: nothing but the time until which its id is remembered. */
+  get endedUntil(): number | undefined {
+    const value = this.setting('ended')
+    return value === undefined ? undefined : Number(value)
+  }
+
+  setting(name: string): string | undefined {
+    if (!this.exists) return undefined
+    return this.#rows<{ value: string }>('select value from setting where name = ?', name)[0]?.value
+  }
+
+  set(name: string, value: string): void {
+    this.#write('insert or replace into setting values (?, ?)', name, value)
+  }
+
+  /** Begins a stream for a call and returns its number, which no other stream of the session ever has. */
+  begin(call: string, memory: JsonObject | undefined): number {
+    this.#write(
+      `insert into call (state, call, memory) values ('running', ?, ?)`,
+      call,
+      memory ? JSON.stringify(memory) : null,
+    )
+    return this.#rows<{ id: number }>('select last_insert_rowid() as id')[0]!.id
+  }
+
+  call(stream: number): StoredCall | undefined {
+    return this.exists ? this.#rows<StoredCall & Row>('select * from call where stream = ?', stream)[0] : undefined
+  }
+
+  /** The number of the newest stream there ever was. */
+  newestStream(): number {
+    if (!this.exists) return STANDALONE
+    return this.#rows<{ seq: number }>(`select seq from sqlite_sequence where name = 'call'`)[0]?.seq ?? STANDALONE
+  }
+
+  /** The calls that have not ended. */
+  running(): StoredCall[] {
+    return this.exists ? this.#rows<StoredCall & Row>(`select * from call where state = 'running'`) : []
+  }
+
+  remember(stream: number, memory: JsonObject): void {
+    this.#write('update call set memory = ? where stream = ?', JSON.stringify(memory), stream)
+  }
+
+  end(stream: number, state: CallState, now: number): void {
+    this.#write(`update call set state = ?, ended_at = ?, memory = null where stream = ?`, state, now, stream)
+    this.#write('delete from ask where stream = ?', stream)
+  }
+
+  /** Appends an event, or returns undefined when it is too large to store. */
+  append(stream: number, text: string): StoredEvent | undefined {
+    const sequence = this.lastSequence(stream) + 1
+    if (text.length > limits.eventBytes || sequence >= STRIDE) return undefined
+    this.#write('insert into event values (?, ?)', stream * STRIDE + sequence, text)
+    this.#last.set(stream, sequence)
+    const size = this.#measure()
+    size.events++
+    size.bytes += text.length
+    this.#pruneToCaps()
+    return { sequence, text }
+  }
+
+  lastSequence(stream: number): number {
+    const known = this.#last.get(stream)
+    if (known !== undefined) return known
+    const last = this.#bound('max', stream) ?? 0
+    this.#last.set(stream, last)
+    return last
+  }
+
+  /** The oldest sequence that can still be replayed. */
+  firstSequence(stream: number): number | undefined {
+    return this.#bound('min', stream)
+  }
+
+  /** What came after a sequence, in order. */
+  after(stream: number, sequence: number): StoredEvent[] {
+    if (!this.exists) return []
+    const range = [stream * STRIDE + sequence, (stream + 1) * STRIDE]
+    const rows = this.#rows<{ id: number; text: string }>(
+      'select * from event where id > ? and id < ? order by id',
+      ...range,
+    )
+    return rows.map(({ id, text }) => ({ sequence: id % STRIDE, text }))
+  }
+
+  #bound(which: 'min' | 'max', stream: number): number | undefined {
+    if (!this.exists) return undefined
+    const range = [stream * STRIDE, (stream + 1) * STRIDE]
+    const [row] = this.#rows<{ id: number | null }>(
+      `select ${which}(id) as id from event where id > ? and id < ?`,
+      ...range,
+    )
+    return row?.id === null || row === undefined ? undefined : row.id % STRIDE
+  }
+
+  addAsk({ id, stream, key, wire, method, expires_at }: StoredAsk): void {
+    this.#write('insert into ask values (?, ?, ?, ?, ?, ?)', id, stream, key, wire, method, expires_at)
+  }
+
+  ask(id: string): StoredAsk | undefined {
+    return this.exists ? this.#rows<StoredAsk & Row>('select * from ask where id = ?', id)[0] : undefined
+  }
+
+  /** When the next finished stream may be dropped. */
+  oldestEnd(): number | undefined {
+    if (!this.exists) return undefined
+    return this.#rows<{ at: number | null }>('select min(ended_at) as at from call')[0]?.at ?? undefined
+  }
+
+  asks(): StoredAsk[] {
+    return this.exists ? this.#rows<StoredAsk & Row>('select * from ask') : []
+  }
+
+  dropAsk(id: string): void {
+    this.#write('delete from ask where id = ?', id)
+  }
+
+  subscribe(uri: string): void {
+    this.#write('insert or ignore into subscription values (?)', uri)
+  }
+
+  unsubscribe(uri: string): void {
+    if (this.exists) this.#write('delete from subscription where uri = ?', uri)
+  }
+
+  isSubscribed(uri: string): boolean {
+    return this.exists && this.#rows('select 1 from subscription where uri = ?', uri).length > 0
+  }
+
+  /** True while something is kept that does not belong to a call. */
+  get keepsMore(): boolean {
+    if (!this.exists) return false
+    const kept = `select 1 from setting where name <> 'touched' union all select 1 from subscription union all select 1 from event`
+    return this.#rows(`${kept} limit 1`).length > 0
+  }
+
+  countSubscriptions(): number {
+    return this.exists ? this.#rows<{ n: number }>('select count(*) as n from subscription')[0]!.n : 0
+  }
+
+  /** Drops streams whose grace is over, then the oldest finished ones and the oldest standalone events over the caps. */
+  prune(now: number): void {
+    if (!this.exists) return
+    for (const { stream } of this.#rows<{ stream: number }>(
+      'select stream from call where ended_at <= ?',
+      now - limits.streamGraceMs,
+    )) {
+      this.#drop(stream)
+    }
+  }
+
+  #pruneToCaps(): void {
+    while (this.#isOverCaps()) {
+      const [oldest] = this.#rows<{ stream: number }>(
+        `select stream from call where state <> 'running' order by ended_at limit 1`,
+      )
+      if (oldest) this.#drop(oldest.stream)
+      else if (!this.#dropOldest()) return
+    }
+  }
+
+  #isOverCaps(): boolean {
+    const { events, bytes } = this.#measure()
+    return events > limits.sessionEvents || bytes > limits.sessionEventBytes
+  }
+
+  #measure(): { events: number; bytes: number } {
+    this.#size ??= this.#rows<{ events: number; bytes: number }>(
+      'select count(*) as events, coalesce(sum(length(text)), 0) as bytes from event',
+    )[0]!
+    return this.#size
+  }
+
+  #drop(stream: number): void {
+    this.#write('delete from event where id > ? and id < ?', stream * STRIDE, (stream + 1) * STRIDE)
+    this.#write('delete from call where stream = ?', stream)
+    this.#last.delete(stream)
+    this.#size = undefined
+  }
+
+  /** Drops a tenth of what is kept, oldest first, but never the newest event of a stream, which its numbering needs. */
+  #dropOldest(): boolean {
+    const { rowsWritten } = this.#storage.sql.exec(
+      `delete from event where id in (
+         select id from event where id not in (select max(id) from event group by id / ${STRIDE}) order by id limit ?
+       )`,
+      Math.ceil(limits.sessionEvents / 10),
+    )
+    this.#size = undefined
+    return rowsWritten > 0
+  }
+
+  #rows<T extends Row>(query: string, ...bindings: SqlStorageValue[]): T[] {
+    return this.#storage.sql.exec<T>(query, ...bindings).toArray()
+  }
+
+  #write(query: string, ...bindings: SqlStorageValue[]): void {
+    if (!this.exists) {
+      for (const step of SCHEMA) this.#storage.sql.exec(step)
+      this.#exists = true
+    }
+    this.#storage.sql.exec(query, ...bindings)
+  }
+}
+
+type Row = Record<string, SqlStorageValue>

@@ -1,0 +1,423 @@
+// One legacy session: its calls, their streams, asks and recovery. Nothing is stored before it must be.
+// Asks wait as rows and sockets hibernate, so a session that waits holds no memory.
+// @see 2025-11-25 basic/transports
+
+import { DurableObject } from 'cloudflare:workers'
+import { CLOSE, SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
+import { limits } from '../src/limits.ts'
+import { failure, report } from '../src/observability/sink.ts'
+import { ProtocolError } from '../src/protocol/errors.ts'
+import { isObject, type JsonObject, type JsonRpcAnswer, type JsonRpcRequest } from '../src/protocol/json-rpc.ts'
+import { errorMessage, notificationMessage, resultMessage } from '../src/protocol/messages.ts'
+import type { LogLevel } from '../src/protocol/meta.ts'
+import { fingerprint } from '../src/server/canonical.ts'
+import type { Server } from '../src/server/define-server.ts'
+import type { Topic } from '../src/server/ports.ts'
+import { Connections, send } from './connections.ts'
+import { EventLog, STANDALONE, type StoredAsk, type StoredCall } from './event-log.ts'
+import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
+import { interruptedMessage, mayRepeat, OWN_METHODS } from './session-methods.ts'
+
+/** The class of session objects for one server. Its public methods are what the Worker calls. */
+export function createSessionObject(server: Server) {
+  return class SessionObject extends DurableObject<Cloudflare.Env> {
+    readonly #session = new Session(server, this.ctx, this.env)
+
+    /** Answers a request, or says which stream its answer will be on. */
+    request(call: SessionCall): Promise<SessionReply> {
+      return this.#session.request(call)
+    }
+
+    /** Takes a notification. @returns false when the session has ended */
+    notified(method: string, params: JsonObject): boolean {
+      return this.#session.notified(method, params)
+    }
+
+    /** Takes the answer to an ask. @returns false when the session has ended */
+    answered(answer: JsonRpcAnswer): boolean {
+      return this.#session.answered(answer)
+    }
+
+    /** Tells the client that the page of a link is done. */
+    completed(elicitationId: string): void {
+      this.#session.completed(elicitationId)
+    }
+
+    /** Ends the session. @returns false when it had ended before */
+    end(expiresAt: number): Promise<boolean> {
+      return this.#session.close(expiresAt)
+    }
+
+    /** An upgrade connects to `?stream=&after=`; other answers say by their status why not. */
+    override fetch(request: Request): Response {
+      const { searchParams } = new URL(request.url)
+      if (Number(searchParams.get('protocol')) !== SESSION_PROTOCOL) return new Response(null, { status: 503 })
+      const { 0: client, 1: socket } = new WebSocketPair()
+      const [stream, after, primes] = ['stream', 'after', 'primes'].map((name) => searchParams.get(name))
+      const from = after === null ? undefined : Number(after)
+      const status = this.#session.connect(socket, Number(stream), from, primes === 'true')
+      return status === undefined
+        ? new Response(null, { status: 101, webSocket: client })
+        : new Response(null, { status })
+    }
+
+    override webSocketClose(socket: WebSocket, code: number): void {
+      // The other end is gone, and the runtime has answered it; there is nothing this session has to do.
+      void socket
+      void code
+    }
+
+    override alarm(): Promise<void> {
+      return this.#session.alarm()
+    }
+  }
+}
+
+export class Session implements CallHost {
+  readonly server: Server
+  readonly env: Cloudflare.Env
+  readonly #state: DurableObjectState
+  readonly #connections: Connections
+  #log: EventLog
+  /** The calls whose handler runs in this instance. */
+  readonly #live = new Set<LiveCall>()
+  /** Who waits in this instance for the answer to which ask. */
+  readonly #waiting = new Map<string, (raw: unknown) => void>()
+  /** Streams whose first connection, still to come, is told to come back later. */
+  readonly #sendAway = new Set<number>()
+  /** When the alarm is set to ring, as far as this instance knows. */
+  #alarmAt = Number.POSITIVE_INFINITY
+
+  constructor(server: Server, state: DurableObjectState, env: Cloudflare.Env) {
+    this.server = server
+    this.env = env
+    this.#state = state
+    this.#connections = new Connections(state)
+    this.#log = new EventLog(state.storage)
+  }
+
+  /** Answers a request. */
+  async request(call: SessionCall): Promise<SessionReply> {
+    if (this.#log.endedUntil !== undefined) return { kind: 'gone' }
+    if (call.protocol !== SESSION_PROTOCOL) return { kind: 'busy' }
+    this.#touch()
+    const { request } = call
+    if (OWN_METHODS.has(request.method)) return this.#answerOwn(request)
+    if (this.#live.size + this.#parked().length >= limits.sessionCalls) {
+      return refused(
+        request,
+        new ProtocolError('InvalidRequest', 'Invalid request: too many calls of this session at once'),
+      )
+    }
+    const live = new LiveCall(this, call)
+    this.#live.add(live)
+    return live.start()
+  }
+
+  /** Takes a notification. @returns false when the session has ended */
+  notified(method: string, params: JsonObject): boolean {
+    if (this.#log.endedUntil !== undefined) return false
+    if (method === 'notifications/cancelled') this.#cancel(params['requestId'], params['reason'])
+    return true
+  }
+
+  /** Takes the answer to an ask. Unknown, late and second answers are ignored. @returns false when the session has ended */
+  answered({ id, result, error }: JsonRpcAnswer): boolean {
+    if (this.#log.endedUntil !== undefined) return false
+    const ask = typeof id === 'string' ? this.#log.ask(id) : undefined
+    if (ask) this.#settle(ask, error ? { refused: String(error['message'] ?? 'an error') } : result)
+    return true
+  }
+
+  /** Ends the session: what runs is aborted, and only that fact is kept, for as long as the id would be valid. */
+  async close(expiresAt: number): Promise<boolean> {
+    if (this.#log.endedUntil !== undefined) return false
+    for (const call of this.#live) call.cancel('the session ended')
+    this.#connections.closeAll(CLOSE.finished, 'the session ended')
+    await this.#state.storage.deleteAll()
+    this.#log = new EventLog(this.#state.storage)
+    this.#log.set('ended', String(expiresAt))
+    await this.#state.storage.setAlarm(expiresAt)
+    return true
+  }
+
+  /**
+   * Connects a socket to a stream and sends what came after `after`.
+   * @returns the status that says why not: 404 ended, 405 nothing will come any more, 400 no such place
+   */
+  connect(socket: WebSocket, stream: number, after: number | undefined, primes: boolean): 400 | 404 | 405 | undefined {
+    if (this.#log.endedUntil !== undefined) return 404
+    this.#touch()
+    const from = stream === STANDALONE ? this.#standaloneFrom(after) : this.#callFrom(stream, after ?? 0)
+    if (typeof from === 'object') return from.status
+    this.#connections.accept(socket, stream)
+    // Without an id a client whose connection drops before the first event could not come back to its place.
+    if (stream === STANDALONE && after === undefined && primes) send(socket, { sequence: from, text: '' })
+    for (const { sequence, text } of this.#log.after(stream, from)) send(socket, { sequence, text })
+    if (stream !== STANDALONE && this.#log.call(stream)?.state !== 'running') socket.close(CLOSE.finished, 'complete')
+    else if (this.#sendAway.delete(stream)) socket.close(CLOSE.poll, 'come back later')
+    return undefined
+  }
+
+  /** The place to begin on the standalone stream; one that is outdated means from now on. */
+  #standaloneFrom(after: number | undefined): number {
+    const last = this.#log.lastSequence(STANDALONE)
+    return after === undefined || after > last ? last : after
+  }
+
+  #callFrom(stream: number, after: number): number | { status: 400 | 405 } {
+    if (stream > this.#log.newestStream()) return { status: 400 }
+    this.#recover()
+    const call = this.#log.call(stream)
+    if (!call) return { status: 405 }
+    const last = this.#log.lastSequence(stream)
+    if (after > last) return { status: 400 }
+    // A 200 that ends at once would make clients ask again for ever.
+    return call.state !== 'running' && after === last ? { status: 405 } : after
+  }
+
+  get logLevel(): LogLevel | undefined {
+    return this.#log.setting('level') as LogLevel | undefined
+  }
+
+  begin({ call }: LiveCall, memory: JsonObject): number {
+    const stream = this.#log.begin(JSON.stringify(call), memory)
+    if (call.primes) this.#log.append(stream, '')
+    this.#arm(Date.now() + limits.leaseMs)
+    return stream
+  }
+
+  publish(stream: number, message: string): void {
+    const event = this.#log.append(stream, message)
+    if (!event) report({ event: 'warning', message: `an event of ${message.length} characters was too large to keep` })
+    this.#connections.deliver(stream, event ?? { text: message })
+  }
+
+  ask(stream: number, { key, wire, request: { method, params }, ttlMs }: OpenAsk): Promise<unknown> {
+    const asks = this.#log.asks()
+    const open = asks.find((known) => known.stream === stream && known.wire === wire)
+    const id = open?.id ?? crypto.randomUUID()
+    if (!open) {
+      if (asks.length >= limits.sessionAsks)
+        throw new TypeError(`cannot ask: ${limits.sessionAsks} asks are open already`)
+      const expires_at = Date.now() + ttlMs
+      this.#log.addAsk({ id, stream, key, wire, method, expires_at })
+      this.publish(stream, JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }))
+      this.#arm(expires_at)
+    }
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
+  remember(stream: number, memory: JsonObject): void {
+    this.#log.remember(stream, memory)
+  }
+
+  end(call: LiveCall, state: 'finished' | 'cancelled'): void {
+    this.#live.delete(call)
+    if (call.stream !== undefined) this.#endStream(call.stream, state)
+  }
+
+  poll(stream: number): void {
+    if (this.#connections.isOpen(stream)) this.#connections.close(stream, CLOSE.poll, 'come back later')
+    else this.#sendAway.add(stream)
+  }
+
+  notify(topic: Topic): void {
+    if (topic.kind !== 'resource') this.#announce(`notifications/${topic.kind}/list_changed`)
+    else if (this.#log.isSubscribed(topic.uri)) this.#announce('notifications/resources/updated', { uri: topic.uri })
+  }
+
+  report(error: unknown, { requestId, request }: SessionCall): void {
+    report(failure(error, { requestId, method: request.method }))
+  }
+
+  /** An id that leads back to this session. */
+  mintId(): string {
+    return `${crypto.randomUUID()}.${this.#state.id.toString()}`
+  }
+
+  /** Tells the client that started it that a link's page is done. @see 2025-11-25 client/elicitation, Completion */
+  completed(elicitationId: string): void {
+    for (const stored of this.#log.running()) {
+      const asks = parse(stored.memory)['a']
+      const isAsked = isObject(asks) && Object.values(asks).some((ask) => isObject(ask) && ask['id'] === elicitationId)
+      if (isAsked)
+        this.publish(stored.stream, notificationMessage('notifications/elicitation/complete', { elicitationId }))
+    }
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.#state.waitUntil(work)
+  }
+
+  /** Sends on the standalone stream, if its client listens there or has told this session to keep something. */
+  #announce(method: string, params?: JsonObject): void {
+    if (!this.#connections.isOpen(STANDALONE) && !this.#log.keepsMore) return
+    this.publish(STANDALONE, params ? notificationMessage(method, params) : JSON.stringify({ jsonrpc: '2.0', method }))
+    this.#keep()
+  }
+
+  #answerOwn(request: JsonRpcRequest): SessionReply {
+    try {
+      OWN_METHODS.get(request.method)!(this.#log, this.server, request.params)
+    } catch (error) {
+      if (error instanceof ProtocolError) return refused(request, error)
+      throw error
+    }
+    if (this.#log.exists) this.#keep()
+    return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
+  }
+
+  /** Gives an ask its answer: to the handler that waits here, else to one that is entered again. */
+  #settle(ask: StoredAsk, raw: unknown): void {
+    const call = this.#log.call(ask.stream)
+    this.#log.dropAsk(ask.id)
+    if (call?.state !== 'running') return
+    const memory = parse(call.memory)
+    const asks = isObject(memory['a']) ? memory['a'] : {}
+    const record = asks[ask.key]
+    if (isObject(record))
+      this.#log.remember(ask.stream, { ...memory, a: { ...asks, [ask.key]: { ...record, answer: raw } } })
+    const waiting = this.#waiting.get(ask.id)
+    this.#waiting.delete(ask.id)
+    if (waiting) waiting(raw)
+    else if (!this.#isLive(ask.stream)) this.#enter(this.#log.call(ask.stream)!)
+  }
+
+  /** Cancels the one running request of that id and type; anything else is ignored. */
+  #cancel(requestId: unknown, reason: unknown): void {
+    const why = typeof reason === 'string' ? reason.slice(0, 200) : 'cancelled by the client'
+    const live = [...this.#live].filter(({ call }) => call.request.id === requestId)
+    const parked = this.#parked().filter((stored) => callOf(stored).request.id === requestId)
+    if (live.length + parked.length !== 1) return
+    live[0]?.cancel(why)
+    if (parked[0]) this.#endStream(parked[0].stream, 'cancelled')
+  }
+
+  #endStream(stream: number, state: 'finished' | 'cancelled'): void {
+    const now = Date.now()
+    this.#log.end(stream, state, now)
+    this.#connections.close(stream, CLOSE.finished, state)
+    this.#arm(now + limits.streamGraceMs)
+  }
+
+  /** Calls that run but have no handler in this instance: they wait for answers, or lost it. */
+  #parked(): StoredCall[] {
+    return this.#log.running().filter(({ stream }) => !this.#isLive(stream))
+  }
+
+  #isLive(stream: number): boolean {
+    return [...this.#live].some((call) => call.stream === stream)
+  }
+
+  /** Enters a handler again, from what its journal remembers and its stream has already said. */
+  #enter(stored: StoredCall): void {
+    const memory = { ...parse(stored.memory), ...this.#alreadySaid(stored.stream) }
+    const live = new LiveCall(this, callOf(stored), { stream: stored.stream, memory })
+    this.#live.add(live)
+    this.#arm(Date.now() + limits.leaseMs)
+    live.resume()
+  }
+
+  /** What was emitted is in the log, so it needs no bookkeeping of its own. */
+  #alreadySaid(stream: number): JsonObject {
+    const said: JsonObject & { l: string[] } = { l: [] }
+    for (const { text } of this.#log.after(stream, 0)) {
+      const { method, params } = parse(text || null) as { method?: string; params?: JsonObject }
+      if (method === 'notifications/progress') said['p'] = params?.['progress']
+      if (method === 'notifications/message') said.l.push(fingerprint(params))
+    }
+    return said
+  }
+
+  /** Finds calls whose handler died with an earlier instance of this object: repeats them if that is harmless, or ends them. */
+  #recover(): void {
+    const asks = this.#log.asks()
+    for (const stored of this.#parked()) {
+      if (asks.some(({ stream }) => stream === stored.stream)) continue
+      const { request } = callOf(stored)
+      if (mayRepeat(this.server, request)) this.#enter(stored)
+      else {
+        this.publish(stored.stream, interruptedMessage(request))
+        this.#endStream(stored.stream, 'finished')
+      }
+    }
+  }
+
+  /** Ends what is over, recovers what was lost, and says when to look again. */
+  async alarm(): Promise<void> {
+    const now = Date.now()
+    this.#alarmAt = Number.POSITIVE_INFINITY
+    const endedUntil = this.#log.endedUntil
+    if (endedUntil !== undefined) {
+      return now >= endedUntil ? this.#state.storage.deleteAll() : this.#state.storage.setAlarm(endedUntil)
+    }
+    try {
+      for (const ask of this.#log.asks()) if (now >= ask.expires_at) this.#expire(ask)
+      this.#recover()
+      this.#log.prune(now)
+    } finally {
+      const next = this.#nextAlarm(now)
+      if (next === undefined) await this.#state.storage.deleteAll()
+      else this.#arm(Math.max(next, now + 1))
+    }
+  }
+
+  /** An ask nobody answered counts as cancelled. @see 2025-11-25 basic/lifecycle, Timeouts */
+  #expire(ask: StoredAsk): void {
+    this.publish(ask.stream, notificationMessage('notifications/cancelled', { requestId: ask.id, reason: 'timed out' }))
+    this.#settle(ask, ask.method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' })
+  }
+
+  /** When something has to be done next, or undefined when nothing is kept any more. */
+  #nextAlarm(now: number): number | undefined {
+    const times = this.#log.asks().map(({ expires_at }) => expires_at)
+    const oldestEnd = this.#log.oldestEnd()
+    if (oldestEnd !== undefined) times.push(oldestEnd + limits.streamGraceMs)
+    if (this.#log.running().length > 0) times.push(now + limits.leaseMs)
+    if (times.length === 0 && this.#log.keepsMore) {
+      const idleAt = Number(this.#log.setting('touched') ?? 0) + limits.sessionIdleMs
+      if (now < idleAt) times.push(idleAt)
+      else if (this.#connections.isAnyOpen) times.push(now + limits.sessionIdleMs)
+    }
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  /** Makes sure the alarm rings at `time` or before. Written together with the rows that need it. */
+  #arm(time: number): void {
+    if (this.#alarmAt <= time && this.#alarmAt > Date.now()) return
+    const next = Math.min(time, this.#nextAlarm(Date.now()) ?? time)
+    this.#alarmAt = next
+    void this.#state.storage.setAlarm(next)
+  }
+
+  /** Notes that this session keeps something of its own, for as long as it is used. */
+  #keep(): void {
+    const now = Date.now()
+    this.#log.set('touched', String(now))
+    this.#arm(now + limits.sessionIdleMs)
+  }
+
+  /** Notes use, rarely: a write for each request would cost more than what it protects. */
+  #touch(): void {
+    const touched = this.#log.setting('touched')
+    if (touched !== undefined && Date.now() - Number(touched) > limits.sessionIdleMs / 2) this.#keep()
+  }
+}
+
+function callOf({ call }: StoredCall): SessionCall {
+  return JSON.parse(call) as SessionCall
+}
+
+function parse(text: string | null): JsonObject {
+  return text === null ? {} : (JSON.parse(text) as JsonObject)
+}
+
+function refused(request: JsonRpcRequest, error: ProtocolError): SessionReply {
+  return {
+    kind: 'final',
+    message: errorMessage(request.id, error, 'legacy'),
+    status: error.status('legacy'),
+    code: error.code,
+  }
+}

@@ -1,0 +1,171 @@
+// Requests that belong to a legacy session, from the Worker's side: the id is opened here, the rest is asked of the
+// session's object. @see 2025-11-25 basic/transports, Session Management, Resumability and Redelivery
+
+import { limits } from '../limits.ts'
+import { isSince } from '../protocol/era.ts'
+import { ProtocolError } from '../protocol/errors.ts'
+import type { JsonObject, JsonRpcAnswer, JsonRpcRequest } from '../protocol/json-rpc.ts'
+import { fingerprint } from '../server/canonical.ts'
+import type { Auth, Client, Trace } from '../server/ports.ts'
+import type { Sealer } from '../server/sealer.ts'
+import type { Config } from '../config.ts'
+import { SSE_HEADERS } from './headers.ts'
+import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from './session-call.ts'
+import { openSession, sealSession, type SessionFacts } from './session-id.ts'
+import { holdStream } from './stream-bridge.ts'
+
+/** What sessions need from Durable Objects. Every method rejects when the object cannot be reached. */
+export interface SessionPort {
+  newId(env: Cloudflare.Env): string
+  request(env: Cloudflare.Env, call: SessionCall): Promise<SessionReply>
+  notified(env: Cloudflare.Env, objectId: string, method: string, params: JsonObject): Promise<boolean>
+  answered(env: Cloudflare.Env, objectId: string, answer: JsonRpcAnswer): Promise<boolean>
+  end(env: Cloudflare.Env, objectId: string, expiresAt: number): Promise<boolean>
+  /** A socket of a stream, or the status that says why there is none. */
+  connect(env: Cloudflare.Env, place: StreamPlace): Promise<WebSocket | number>
+}
+
+/** A place in a stream of a session. */
+export interface StreamPlace {
+  objectId: string
+  stream: number
+  /** The last sequence the client has seen; undefined means from now on. */
+  after: number | undefined
+  /** True if the client wants an id at once, with which it can come back. */
+  primes: boolean
+}
+
+/** What one request of a session comes with. */
+export interface SessionArrival {
+  env: Cloudflare.Env
+  config: Config
+  facts: SessionFacts
+}
+
+const STANDALONE = 0
+
+/** The sessions of one deployment. */
+export class Sessions {
+  readonly #port: SessionPort
+  readonly #sealer: Sealer
+
+  constructor(port: SessionPort, sealer: Sealer) {
+    this.#port = port
+    this.#sealer = sealer
+  }
+
+  /** Mints a session id. Stores nothing and wakes no object. */
+  mint(env: Cloudflare.Env, version: SessionFacts['version'], client: Client, auth: Auth): Promise<string> {
+    const expiresAt = Date.now() + limits.sessionTtlMs
+    const facts = { objectId: this.#port.newId(env), version, principal: auth.principal, client, expiresAt }
+    return sealSession(this.#sealer, env, facts)
+  }
+
+  /** @throws {ProtocolError} SessionNotFound for an id that is not, or no longer, one of this principal's */
+  async open(env: Cloudflare.Env, id: string, auth: Auth): Promise<SessionFacts> {
+    const facts =
+      id.length <= limits.sessionIdChars && (await openSession(this.#sealer, env, id, auth.principal, Date.now()))
+    if (!facts) throw notFound()
+    return facts
+  }
+
+  /**
+   * Asks the object to answer a request.
+   * @returns the answer, or a response when the answer is a stream
+   */
+  async request(
+    { env, config, facts }: SessionArrival,
+    request: JsonRpcRequest,
+    { requestId, trace, takesStream }: { requestId: string; trace: Trace | undefined; takesStream: boolean },
+  ): Promise<Extract<SessionReply, { kind: 'final' }> | Response> {
+    const primes = config.priming && isSince(facts.version, '2025-11-25')
+    const call: SessionCall = {
+      protocol: SESSION_PROTOCOL,
+      facts,
+      request,
+      requestId,
+      ...(trace && { trace }),
+      takesStream,
+      primes,
+    }
+    const reply = await this.#port.request(env, call)
+    switch (reply.kind) {
+      case 'final':
+        return reply
+      case 'gone':
+        throw notFound()
+      case 'busy':
+        throw new ProtocolError('Unavailable', 'The session is moving to another version: try again')
+      case 'cancelled':
+        return new Response('', { headers: SSE_HEADERS })
+      case 'stream':
+        return this.#hold({ env, config, facts }, reply.stream, 0)
+    }
+  }
+
+  /** Takes a notification. @throws {ProtocolError} SessionNotFound when the session has ended */
+  async notified({ env, facts }: SessionArrival, method: string, params: JsonObject): Promise<void> {
+    // The others change nothing, so no object is woken for them.
+    if (method !== 'notifications/cancelled') return
+    if (!(await this.#port.notified(env, facts.objectId, method, params))) throw notFound()
+  }
+
+  /** Takes an answer to an ask. @throws {ProtocolError} SessionNotFound when the session has ended */
+  async answered({ env, facts }: SessionArrival, answer: JsonRpcAnswer): Promise<void> {
+    if (!(await this.#port.answered(env, facts.objectId, answer))) throw notFound()
+  }
+
+  /** Ends a session. @throws {ProtocolError} SessionNotFound when it had ended before */
+  async end({ env, facts }: SessionArrival): Promise<void> {
+    if (!(await this.#port.end(env, facts.objectId, facts.expiresAt))) throw notFound()
+  }
+
+  /**
+   * A stream for a GET: the standalone one, or the one `Last-Event-ID` is from, after that event.
+   * @throws {ProtocolError} InvalidRequest for a cursor that is none of this session, MethodNotAllowed at the end of one
+   */
+  async listen(arrival: SessionArrival, lastEventId: string | null): Promise<Response> {
+    if (lastEventId === null || lastEventId === '') return this.#hold(arrival, STANDALONE, undefined)
+    const cursor = parseEventId(arrival.facts, lastEventId)
+    if (!cursor) throw badCursor()
+    return this.#hold(arrival, cursor.stream, cursor.sequence)
+  }
+
+  async #hold({ env, config, facts }: SessionArrival, stream: number, after: number | undefined): Promise<Response> {
+    const { objectId } = facts
+    const mayRetry = config.priming && isSince(facts.version, '2025-11-25')
+    const eventId = (sequence: number): string => `${tagOf(facts)}-${stream}.${sequence}`
+    const held = await holdStream({
+      after,
+      eventId,
+      mayRetry,
+      connect: (from) => this.#port.connect(env, { objectId, stream, after: from, primes: mayRetry }),
+    })
+    if (held instanceof Response) return held
+    if (held === 404) throw notFound()
+    if (held === 400) throw badCursor()
+    if (held === 405)
+      throw new ProtocolError('MethodNotAllowed', 'Method not allowed: nothing more will come on this stream')
+    throw new ProtocolError('Unavailable', 'The session cannot be reached: try again')
+  }
+}
+
+/** What marks the event ids of a session, so that another session's are told apart. */
+function tagOf({ objectId }: SessionFacts): string {
+  return fingerprint(objectId)
+}
+
+function parseEventId(facts: SessionFacts, id: string): { stream: number; sequence: number } | undefined {
+  const match = /^([0-9a-z]+)-(\d{1,9})\.(\d{1,7})$/.exec(id)
+  if (match?.[1] !== tagOf(facts)) return undefined
+  return { stream: Number(match[2]), sequence: Number(match[3]) }
+}
+
+function badCursor(): ProtocolError {
+  return new ProtocolError('InvalidRequest', 'Invalid request: Last-Event-ID is from no stream of this session')
+}
+
+/** The answer for every id that is no live session of the caller, whatever the reason. */
+export function notFound(): ProtocolError {
+  return new ProtocolError('SessionNotFound', 'Session not found: initialize again')
+}
