@@ -1,0 +1,110 @@
+// Runs bundles on bare `workerd serve`, one process each, on ports the kernel picks. Knows nothing about MCP.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+// The `.bin/workerd` entry may be a script: killing that would leave workerd itself running.
+const binary = createRequire(import.meta.url)('workerd').default
+const startTimeoutMs = 30_000
+const running = new Set()
+
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+
+/**
+ * Writes `<directory>/<name>.capnp` for the bundle `<directory>/<file>` and returns its path.
+ * @param settings of the worker: `compatibilityDate`, `compatibilityFlags`, and the bindings that bare workerd can
+ *   have: `objects`, Durable Object classes by binding, and `vars`
+ */
+export function writeConfig(directory, name, file, { compatibilityDate, compatibilityFlags, objects = {}, vars = {} }) {
+  const classes = [...new Set(Object.values(objects))]
+  const namespaces = classes.map(
+    (of) => `( className = ${quote(of)}, uniqueKey = ${quote(`bench-${of}`)}, enableSql = true )`,
+  )
+  const bindings = [
+    ...Object.entries(objects).map(([key, of]) => `( name = ${quote(key)}, durableObjectNamespace = ${quote(of)} )`),
+    ...Object.entries(vars).map(([key, value]) => `( name = ${quote(key)}, text = ${quote(String(value))} )`),
+  ]
+  const storage = classes.length === 0 ? '' : `durableObjectStorage = ( inMemory = void ),`
+  const path = join(directory, `${name}.capnp`)
+  writeFileSync(
+    path,
+    `using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [ ( name = "bench", worker = .bench ) ],
+  sockets = [ ( name = "http", address = "127.0.0.1:0", http = (), service = "bench" ) ],
+);
+
+const bench :Workerd.Worker = (
+  modules = [ ( name = "index.js", esModule = embed ${quote(file)} ) ],
+  compatibilityDate = ${quote(compatibilityDate)},
+  compatibilityFlags = [ ${compatibilityFlags.map(quote).join(', ')} ],
+  durableObjectNamespaces = [ ${namespaces.join(', ')} ],
+  ${storage}
+  bindings = [ ${bindings.join(', ')} ],
+);
+`,
+  )
+  return path
+}
+
+/**
+ * Starts workerd and resolves once it listens. What a worker logs goes nowhere, so that reading it costs nothing;
+ * errors are kept for the message.
+ */
+export async function startWorkerd(config) {
+  const child = spawn(binary, ['serve', config, '--control-fd=3'], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  const exited = once(child, 'exit').then(() => running.delete(child))
+  let output = ''
+  const keep = (chunk) => (output = (output + chunk).slice(-4_000))
+  child.stderr.on('data', keep)
+
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  try {
+    const port = await listening(child, exited)
+    return { pid: child.pid, port, stop, output: () => output }
+  } catch (error) {
+    await stop()
+    throw new Error(`workerd did not start from ${config}: ${output || error.message}`, { cause: error })
+  }
+}
+
+function listening(child, exited) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no listen event')), startTimeoutMs)
+    let events = ''
+    child.stdio[3].on('data', (chunk) => {
+      events += chunk
+      const match = /"event":"listen".*?"port":(\d+)/.exec(events)
+      if (!match) return
+      clearTimeout(timer)
+      resolve(Number(match[1]))
+    })
+    exited.then(() => reject(new Error('exited')))
+  })
+}
+
+/** CPU time of every thread of a process so far, in nanoseconds: the scheduler's own count, not 10 ms ticks. */
+export function cpuNs(pid) {
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadCpuNs(pid, thread), 0)
+}
+
+function threadCpuNs(pid, thread) {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ', 1)[0])
+  } catch (error) {
+    // The thread ended after it was listed.
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return 0
+    throw error
+  }
+}
+
+function quote(text) {
+  return JSON.stringify(text)
+}
