@@ -11,7 +11,7 @@ import type { KeySource } from '../server/ports.ts'
 import { createSealer } from '../server/sealer.ts'
 import { warnings } from '../server/warnings.ts'
 import { Endpoint, type Arrival } from './endpoint.ts'
-import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, preflightHeaders } from './headers.ts'
+import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, PAGE_405_HEADERS, preflightHeaders } from './headers.ts'
 import { landingPage } from './landing.tsx'
 import { refuseOrigin } from './origin.ts'
 import { errorResponse } from './respond.ts'
@@ -26,9 +26,8 @@ export interface AppOptions {
   sessions: SessionPort
 }
 
-type AppEnv = { Bindings: Cloudflare.Env; Variables: { config: Config } }
-type App = Hono<AppEnv>
-type AppContext = Context<AppEnv>
+type App = Hono<{ Bindings: Cloudflare.Env }>
+type AppContext = Context<{ Bindings: Cloudflare.Env }>
 
 /** The app that serves one MCP server at `/mcp`. */
 export function createApp({ server, keys, sessions }: AppOptions): App {
@@ -38,38 +37,64 @@ export function createApp({ server, keys, sessions }: AppOptions): App {
   const app: App = new Hono({ strict: false })
   const readConfig = configReader()
 
-  app.get('/health', () => new Response('ok', { headers: EMPTY_HEADERS }))
-  app.use(async (c, next) => {
+  /** A handler behind the checks every request goes through. One handler a route is hono's shortest path. */
+  const checked = (handle: (arrival: Arrival) => Response | Promise<Response>) => (c: AppContext) => {
+    const request = c.req.raw
     const config = readConfig(c.env)
     if (config instanceof Response) return config
-    const refused = refuseOrigin(c.req.raw, config)
+    const refused = refuseOrigin(request, config)
     if (refused !== undefined)
-      return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(c.req.raw))
-    c.set('config', config)
-    return next()
-  })
-  app.options('*', () => new Response(null, { status: 204, headers: preflight }))
-  app.get('/', (c) => c.body(landingPage(server, endpointUrl(c.req.raw, c.var.config)), { headers: HTML_HEADERS }))
-  const arrival = (c: AppContext): Arrival => {
-    return { request: c.req.raw, env: c.env, execution: c.executionCtx, config: c.var.config }
+      return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(request))
+    return handle({ request, env: c.env, execution: c.executionCtx, config })
   }
-  app.post('/mcp', (c) => endpoint.post(arrival(c)))
-  app.get('/mcp', (c) => {
-    if (!c.req.header('accept')?.includes('text/html')) return endpoint.get(arrival(c))
-    const headers = new Headers(HTML_HEADERS)
-    headers.set('allow', ALLOW)
-    return new Response(landingPage(server, endpointUrl(c.req.raw, c.var.config)), { status: 405, headers })
-  })
-  app.delete('/mcp', (c) => endpoint.delete(arrival(c)))
-  app.all('/mcp', (c) => {
-    return errorResponse(new ProtocolError('MethodNotAllowed', `Method not allowed: send ${ALLOW}`), eraOf(c.req.raw))
-  })
-  app.notFound(() => new Response('Not found: the MCP endpoint is /mcp', { status: 404, headers: EMPTY_HEADERS }))
+
+  app.post(
+    '/mcp',
+    checked((arrival) => endpoint.post(arrival)),
+  )
+  app.get(
+    '/mcp',
+    checked((arrival) => (wantsPage(arrival) ? page(server, arrival, 405) : endpoint.get(arrival))),
+  )
+  app.delete(
+    '/mcp',
+    checked((arrival) => endpoint.delete(arrival)),
+  )
+  app.options(
+    '*',
+    checked(() => new Response(null, { status: 204, headers: preflight })),
+  )
+  app.all(
+    '/mcp',
+    checked(({ request }) => {
+      return errorResponse(new ProtocolError('MethodNotAllowed', `Method not allowed: send ${ALLOW}`), eraOf(request))
+    }),
+  )
+  app.get(
+    '/',
+    checked((arrival) => page(server, arrival, 200)),
+  )
+  app.get('/health', () => new Response('ok', { headers: EMPTY_HEADERS }))
+  app.notFound(
+    checked(() => new Response('Not found: the MCP endpoint is /mcp', { status: 404, headers: EMPTY_HEADERS })),
+  )
   app.onError((error) => {
     report(failure(error, {}))
     return errorResponse(new ProtocolError('InternalError', 'Internal error'), 'modern')
   })
   return app
+}
+
+function wantsPage({ request }: Arrival): boolean {
+  return request.headers.get('accept')?.includes('text/html') ?? false
+}
+
+function page(server: Server, { request, config }: Arrival, status: 200 | 405): Response {
+  const endpoint = new URL('/mcp', config.publicUrl ?? request.url).href
+  return new Response(landingPage(server, endpoint), {
+    status,
+    headers: status === 405 ? PAGE_405_HEADERS : HTML_HEADERS,
+  })
 }
 
 /** Parses the configuration once per environment. A broken one answers 503 and says in the log which variable it is. */
@@ -86,10 +111,6 @@ function configReader(): (env: Cloudflare.Env) => Config | Response {
       return errorResponse(new ProtocolError('Unavailable', 'The server is not configured: see its log'), 'modern')
     }
   }
-}
-
-function endpointUrl(request: Request, { publicUrl }: Config): string {
-  return new URL('/mcp', publicUrl ?? request.url).href
 }
 
 function eraOf(request: Request): 'modern' | 'legacy' {

@@ -20,7 +20,7 @@ import { checkBatch } from './batch.ts'
 import { readJson } from './body.ts'
 import { Exchange, type Execution, type Final } from './exchange.ts'
 import { answerLegacy, checkMethod, handshakeResult, NO_SESSION, parseHandshake } from './legacy.ts'
-import { ModernEndpoint } from './modern.ts'
+import { ModernEndpoint, type Admitted } from './modern.ts'
 import { RequestLog } from './request-log.ts'
 import { acceptedResponse, errorFinal, errorResponse, toProtocolError } from './respond.ts'
 import { Sessions, type SessionArrival, type SessionPort } from './session.ts'
@@ -40,6 +40,8 @@ interface Incoming {
   arrival: Arrival
   accepted: Accepted
   log: RequestLog
+  /** Set on modern requests. */
+  admitted?: Admitted
 }
 
 const ANONYMOUS: Auth = { principal: 'anonymous' }
@@ -141,8 +143,16 @@ export class Endpoint {
       era = classified.era
       log.classified = classified
       const incoming: Incoming = { message, classified, arrival, accepted, log }
-      log.traceId = readTrace(message.params, arrival.request.headers)?.traceId
-      if (era === 'modern' || message.method === 'initialize') return await this.#stateless(incoming)
+      log.trace = readTrace(message.params, arrival.request.headers)
+      if (classified.era === 'modern') {
+        const admitted = this.#modern.admit(message, classified.version, arrival.request.headers)
+        log.client = admitted.envelope.clientInfo
+        const known = this.#modern.known(admitted)
+        if (!known) return await this.#stateless({ ...incoming, admitted })
+        log.answered(known.status)
+        return Exchange.respond(accepted, known)
+      }
+      if (message.method === 'initialize') return await this.#stateless(incoming)
       const session = await this.#sessionOf(arrival)
       if (session) return await this.#inSession(incoming, session)
       if (arrival.config.sessions === 'required') {
@@ -169,8 +179,7 @@ export class Endpoint {
     checkMethod(this.#server, message.method)
     log.classified = { ...(classified as Extract<Classification, { era: 'legacy' }>), version: session.facts.version }
     log.client = session.facts.client.info
-    const trace = readTrace(message.params, arrival.request.headers)
-    const about = { requestId: log.requestId, trace, takesStream: accepted.sse }
+    const about = { requestId: log.requestId, trace: log.trace, takesStream: accepted.sse }
     const reply = await this.#sessions.request(session, message, about)
     if (reply instanceof Response) {
       log.isStream = true
@@ -203,6 +212,7 @@ export class Endpoint {
   ): Promise<string> {
     const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
     const classified: Classification = { era: 'legacy', version: '2025-03-26', named: true }
+    log.trace = readTrace(message.params, arrival.request.headers)
     log.classified = classified
     if (!session)
       return (await this.#final({ message, classified, arrival, accepted, log }, exchange)).message as string
@@ -233,8 +243,8 @@ export class Endpoint {
   }
 
   #answerHere(incoming: Incoming, exchange: Exchange): Promise<Final> {
-    const { message, classified, arrival, log } = incoming
-    const trace = readTrace(message.params, arrival.request.headers)
+    const { message, classified, admitted, arrival, log } = incoming
+    const { trace } = log
     const port: CallPort = {
       emit: exchange.emit,
       signal: exchange.signal,
@@ -243,10 +253,8 @@ export class Endpoint {
       report: (error) => exchange.isCancelled || log.failed(error),
     }
     const common = { env: arrival.env, auth: ANONYMOUS, requestId: log.requestId, ...(trace && { trace }), port }
-    if (classified.era === 'modern') {
-      const note = (client: RequestLog['client']): void => void (log.client = client)
-      return this.#modern.answer(message, classified.version, { ...common, headers: arrival.request.headers, note })
-    }
+    if (classified.era === 'modern')
+      return this.#modern.answer(admitted!, { ...common, headers: arrival.request.headers })
     if (message.method === 'initialize') return this.#initialize(message, arrival, log)
     const client = { capabilities: {} }
     return answerLegacy(this.#server, {

@@ -45,6 +45,10 @@ export const HTML_HEADERS = new Headers({
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
 })
 
+/** The same, for a page at an address that takes no GET. */
+export const PAGE_405_HEADERS = new Headers(HTML_HEADERS)
+PAGE_405_HEADERS.set('allow', ALLOW)
+
 /** JSON headers with some more. */
 export function jsonHeadersWith(more: Record<string, string>): Headers {
   const headers = new Headers(JSON_HEADERS)

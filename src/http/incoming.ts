@@ -1,7 +1,6 @@
 // What every handler of the endpoint needs to know of one HTTP request, gathered once.
 
 import type { HeaderSource } from '../protocol/headers.ts'
-import type { Implementation } from '../protocol/meta.ts'
 import type { Auth, CallPort, Trace } from '../server/ports.ts'
 
 /** One HTTP request, after the checks that need no JSON-RPC. */
@@ -12,6 +11,4 @@ export interface Incoming {
   requestId: string
   trace?: Trace
   port: CallPort
-  /** Adds to the request's line in the log. */
-  note(client: Implementation | undefined): void
 }

@@ -3,10 +3,10 @@
 
 import { MODERN_VERSIONS, type ModernVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
-import { checkParamHeaders, checkStandardHeaders } from '../protocol/headers.ts'
-import type { JsonObject, JsonRpcRequest } from '../protocol/json-rpc.ts'
+import { checkParamHeaders, checkStandardHeaders, type HeaderSource } from '../protocol/headers.ts'
+import type { JsonObject, JsonRpcRequest, RequestId } from '../protocol/json-rpc.ts'
 import { resultMessage } from '../protocol/messages.ts'
-import { parseEnvelope } from '../protocol/meta.ts'
+import { parseEnvelope, type Envelope } from '../protocol/meta.ts'
 import { methodIn } from '../protocol/methods.ts'
 import { completeResult, inputRequiredResult, type WireCache } from '../protocol/modern/encode.ts'
 import { argumentsParam, retryParams, type Retry } from '../protocol/params.ts'
@@ -23,6 +23,15 @@ import { Round } from '../server/round.ts'
 import type { Final } from './exchange.ts'
 import type { Incoming } from './incoming.ts'
 
+/** A request that is well formed and names a method this server has. */
+export interface Admitted {
+  request: JsonRpcRequest
+  version: ModernVersion
+  envelope: Envelope
+  /** True if the method may be answered with questions. */
+  mayAsk: boolean
+}
+
 /** Answers modern requests of one server. */
 export class ModernEndpoint {
   readonly #server: Server
@@ -36,20 +45,32 @@ export class ModernEndpoint {
   }
 
   /**
-   * Answers one request, whose era is known.
+   * Checks a request down to its method.
+   * @throws {ProtocolError} InvalidEnvelope, HeaderMismatch or MethodNotFound
+   */
+  admit(request: JsonRpcRequest, version: ModernVersion, headers: HeaderSource): Admitted {
+    const envelope = parseEnvelope(request.params)
+    checkStandardHeaders(headers, request)
+    const row = methodIn('modern', request.method)
+    if (!row || (row.family && !this.#server.families.has(row.family))) {
+      throw new ProtocolError('MethodNotFound', `Method not found: ${request.method}`)
+    }
+    return { request, version, envelope, mayAsk: row.nameFrom !== undefined }
+  }
+
+  /** The answer to a request that was answered before and is the same for everybody, if this is one. */
+  known({ request: { id, method, params } }: Admitted): Final | undefined {
+    if (method === 'server/discover') return this.#fixedFinal(id, method, () => this.#discover())
+    const text = params['cursor'] === undefined ? this.#fixed.get(method) : undefined
+    return text === undefined ? undefined : { message: resultMessage(id, text), status: 200 }
+  }
+
+  /**
+   * Answers an admitted request.
    * @throws {ProtocolError} everything that is answered with a JSON-RPC error
    */
-  async answer(request: JsonRpcRequest, version: ModernVersion, incoming: Incoming): Promise<Final> {
+  async answer({ request, version, envelope, mayAsk }: Admitted, incoming: Incoming): Promise<Final> {
     const { id, method, params } = request
-    const envelope = parseEnvelope(params)
-    checkStandardHeaders(incoming.headers, request)
-    const row = methodIn('modern', method)
-    if (!row || (row.family && !this.#server.families.has(row.family))) {
-      throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
-    }
-    incoming.note(envelope.clientInfo)
-    if (method === 'server/discover') return this.#fixedFinal(id, this.#discover())
-    const mayAsk = row.nameFrom !== undefined
     const retry = mayAsk ? retryParams(params) : NO_RETRY
     const binding = retry.requestState === undefined ? undefined : await bindingOf(request, incoming)
     const memory = binding && (await openState(this.#sealer, incoming.env, binding, retry.requestState!, Date.now()))
@@ -81,30 +102,31 @@ export class ModernEndpoint {
     return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
   }
 
-  #complete(id: JsonRpcRequest['id'], outcome: Outcome, retry: Retry): Final {
-    if (outcome.fixed !== undefined) return this.#fixedFinal(id, outcome as Outcome & { fixed: string })
+  #complete(id: RequestId, outcome: Outcome, retry: Retry): Final {
+    if (outcome.fixed !== undefined) return this.#fixedFinal(id, outcome.fixed, () => outcome)
     const cache = outcome.cache && wireCache(retry.isRetry ? { ttlMs: 0, scope: 'private' } : outcome.cache)
     const result = completeResult(outcome.result, this.#server.info, cache)
     return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
   }
 
-  #fixedFinal(id: JsonRpcRequest['id'], { fixed, result, cache }: Outcome & { fixed: string }): Final {
-    let text = this.#fixed.get(fixed)
+  #fixedFinal(id: RequestId, key: string, make: () => Outcome): Final {
+    let text = this.#fixed.get(key)
     if (text === undefined) {
+      const { result, cache } = make()
       text = JSON.stringify(completeResult(result, this.#server.info, cache && wireCache(cache)))
-      this.#fixed.set(fixed, text)
+      this.#fixed.set(key, text)
     }
     return { message: resultMessage(id, text), status: 200 }
   }
 
-  #discover(): Outcome & { fixed: string } {
+  #discover(): Outcome {
     const { families, instructions, cache } = this.#server
     const result = {
       supportedVersions: [...MODERN_VERSIONS],
       capabilities: serverCapabilities(families, 'modern'),
       ...(instructions !== undefined && { instructions }),
     }
-    return { result, cache: cache.discover, fixed: 'server/discover' }
+    return { result, cache: cache.discover }
   }
 
   #seal(call: Call, binding: StateBinding, { memory }: Suspension): Promise<string> {
@@ -115,12 +137,12 @@ export class ModernEndpoint {
 const NO_RETRY: Retry = { inputResponses: {}, isRetry: false }
 
 /** The result, or the questions that ended the round. */
-async function untilSuspended(running: Promise<Outcome>, round: Round): Promise<Outcome | Suspension> {
-  try {
-    return await Promise.race([running, round.suspended])
-  } finally {
-    round.close()
-  }
+function untilSuspended(running: Promise<Outcome>, round: Round): Promise<Outcome | Suspension> {
+  // Not `Promise.race`, which takes some turns more.
+  return new Promise((resolve, reject) => {
+    round.suspended = resolve
+    running.then(resolve, reject).finally(() => round.close())
+  })
 }
 
 /** What a state belongs to: this caller and this very call. */

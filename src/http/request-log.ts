@@ -6,13 +6,13 @@ import { failure, report } from '../observability/sink.ts'
 import type { Classification } from '../protocol/era.ts'
 import type { JsonRpcRequest } from '../protocol/json-rpc.ts'
 import type { Implementation } from '../protocol/meta.ts'
-import type { Auth } from '../server/ports.ts'
+import type { Auth, Trace } from '../server/ports.ts'
 
 export class RequestLog {
   readonly requestId = crypto.randomUUID()
   classified: Classification | undefined
   client: Implementation | undefined
-  traceId: string | undefined
+  trace: Trace | undefined
   /** True once the answer is a stream. */
   isStream = false
   readonly #request: JsonRpcRequest
@@ -56,7 +56,7 @@ export class RequestLog {
     return {
       method: clip(method),
       ...(typeof name === 'string' && { name: clip(name) }),
-      ...(this.traceId !== undefined && { traceId: this.traceId }),
+      ...(this.trace && { traceId: this.trace.traceId }),
     }
   }
 }

@@ -38,7 +38,8 @@ export interface JournalHost {
   idle?(): void
 }
 
-const NEVER = new Promise<never>(() => {})
+/** A promise of its own for each that waits: a shared one would hold on to every handler that ever did. */
+const never = (): Promise<never> => new Promise(() => {})
 
 /** The journal of one entry of a handler. Raw answers are kept, so that every entry validates and converts them again. */
 export class CallJournal implements Journal {
@@ -66,7 +67,7 @@ export class CallJournal implements Journal {
   }
 
   async ask(ask: Ask): Promise<unknown> {
-    if (this.#isClosed) return NEVER
+    if (this.#isClosed) return never()
     this.#use(ask.key)
     const wasSeen = this.#asks.has(ask.key)
     const record = this.#recordOf(ask)
@@ -77,7 +78,7 @@ export class CallJournal implements Journal {
       const key = wireKey(ask.key, record.attempt)
       const raw =
         record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request, ask))
-      if (this.#isClosed) return NEVER
+      if (this.#isClosed) return never()
       const checked = await this.#busy(() => this.#check(ask, raw))
       if (checked.ok) {
         record.answer = raw
@@ -100,7 +101,7 @@ export class CallJournal implements Journal {
   }
 
   async step(key: string, run: () => unknown): Promise<unknown> {
-    if (this.#isClosed) return NEVER
+    if (this.#isClosed) return never()
     this.#use(key)
     const known = this.#steps.get(key)
     if (known) return structuredClone(known[0])

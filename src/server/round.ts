@@ -7,29 +7,25 @@ import type { JsonObject } from '../protocol/json-rpc.ts'
 import { CallJournal } from './journal.ts'
 import type { InputRequest, Suspension } from './ports.ts'
 
-const NEVER = new Promise<never>(() => {})
-
 /** One round of a call. */
 export class Round {
   readonly journal: CallJournal
-  /** Resolves when the round ended with open asks. */
-  readonly suspended: Promise<Suspension>
+  /** Called when the round ended with open asks. */
+  suspended: (suspension: Suspension) => void = () => {}
   readonly #open: { [key: string]: InputRequest } = Object.create(null)
   readonly #rounds: number
-  #suspend!: (suspension: Suspension) => void
   #isOver = false
 
   /** @param memory as a former round's suspension gave it; @param responses what the client answered, unchecked */
   constructor(memory: JsonObject | undefined, responses: JsonObject) {
     this.#rounds = typeof memory?.['r'] === 'number' ? memory['r'] : 0
-    this.suspended = new Promise((resolve) => (this.#suspend = resolve))
     this.journal = new CallJournal(memory, {
       early: (key) => (Object.hasOwn(responses, key) ? responses[key] : undefined),
       mintId: () => crypto.randomUUID(),
       open: (key, { method, params }) => {
         this.#open[key] = { method, ...(params && { params }) }
         this.#settle()
-        return NEVER
+        return new Promise(() => {})
       },
       idle: () => this.#settle(),
     })
@@ -53,7 +49,7 @@ export class Round {
       if (this.#isOver || this.journal.isBusy) return
       if (this.journal.activity !== seen) return this.#settle()
       this.close()
-      this.#suspend({ inputRequests: { ...this.#open }, memory: { ...this.journal.memory(), r: this.#rounds + 1 } })
+      this.suspended({ inputRequests: { ...this.#open }, memory: { ...this.journal.memory(), r: this.#rounds + 1 } })
     }, 0)
   }
 }

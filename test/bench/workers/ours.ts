@@ -1,4 +1,5 @@
 // This repository's own modules with the tools of the benchmark: what workers/mcp.ts is, without the example's objects.
+import { sessionPort } from '../../../durable-objects/ports.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool, ToolError } from '../../../src/server/index.ts'
 import { serverInfo } from './answers.ts'
@@ -23,4 +24,6 @@ const server = defineServer({
   ],
 })
 
-export default createApp({ server, keys: () => Promise.reject(new Error('nothing here seals')) })
+const keys = () => Promise.reject(new Error('nothing here seals'))
+
+export default createApp({ server, keys, sessions: sessionPort(server) })
