@@ -23,10 +23,9 @@ export class Connections {
 
   /** Takes a socket as the connection of a stream. The older one is closed, unless that happens all the time. */
   accept(socket: WebSocket, stream: number): void {
-    const older = this.#of(stream)
-    if (older.length > 0 && !this.#isFlapping(stream)) {
-      for (const one of older) one.close(CLOSE.replaced, 'replaced')
-    }
+    const older = this.#of(stream).toSorted((a, b) => turnOf(b) - turnOf(a))
+    const stay = older.length > 0 && this.#isFlapping(stream) ? limits.streamConnections - 1 : 0
+    for (const one of older.slice(stay)) one.close(CLOSE.replaced, 'replaced')
     this.#state.acceptWebSocket(socket, [tag(stream)])
     const turn = 1 + Math.max(0, ...older.map(turnOf))
     socket.serializeAttachment({ turn } satisfies Attachment)

@@ -22,10 +22,12 @@ export interface StoredEvent {
 export interface StoredCall {
   stream: number
   state: CallState
-  /** What is needed to enter its handler again, JSON. */
+  /** What is needed to enter its handler again, JSON; empty when it has ended. */
   call: string
-  /** What its journal remembers, JSON. */
+  /** What its journal remembers, JSON; null when that was too large to keep. */
   memory: string | null
+  /** How often its handler was entered again because its object had died. */
+  attempts: number
   /** ms since the epoch; null while it runs. */
   ended_at: number | null
 }
@@ -42,9 +44,11 @@ export interface StoredAsk {
   expires_at: number
 }
 
+/** Numbered steps: step n makes version n of version n - 1. A step that was deployed stays as it is; add another. */
 const SCHEMA = [
   `create table call (
-     stream integer primary key autoincrement, state text not null, call text not null, memory text, ended_at integer
+     stream integer primary key autoincrement, state text not null, call text not null, memory text, ended_at integer,
+     attempts integer not null default 0
    );
    create table event (id integer primary key, text text not null);
    create table ask (
@@ -55,9 +59,18 @@ const SCHEMA = [
    create table subscription (uri text primary key) without rowid;`,
 ]
 
+/** Settings that alone are no reason to keep a log. */
+const OWN_SETTINGS = `('schema', 'epoch', 'touched')`
+
+/** The epoch of a log that does not exist yet. */
+const NO_EPOCH = '0'
+
+const encoder = new TextEncoder()
+
 export class EventLog {
   readonly #storage: DurableObjectStorage
   #exists: boolean | undefined
+  #epoch: string | undefined
   /** The last sequence of each stream that was written in this instance. */
   readonly #last = new Map<number, number>()
   /** What is kept, counted once and kept up to date. */
@@ -69,8 +82,37 @@ export class EventLog {
 
   /** True if this session has ever stored something. */
   get exists(): boolean {
-    this.#exists ??= this.#storage.sql.exec(`select 1 from sqlite_master where name = 'setting'`).toArray().length > 0
+    this.#exists ??= this.#openExisting()
     return this.#exists
+  }
+
+  #openExisting(): boolean {
+    const { sql } = this.#storage
+    if (sql.exec(`select 1 from sqlite_master where name = 'setting'`).toArray().length === 0) return false
+    this.#migrate(Number(sql.exec(`select value from setting where name = 'schema'`).one()['value']))
+    return true
+  }
+
+  #migrate(from: number): void {
+    if (from === SCHEMA.length) return
+    this.#storage.transactionSync(() => {
+      for (const step of SCHEMA.slice(from)) this.#storage.sql.exec(step)
+      this.#storage.sql.exec(`insert or replace into setting values ('schema', ?)`, String(SCHEMA.length))
+    })
+  }
+
+  /** Deletes everything the object stores, the tables and the alarm too. */
+  deleteAll(): Promise<void> {
+    this.#exists = this.#epoch = this.#size = undefined
+    this.#last.clear()
+    return this.#storage.deleteAll()
+  }
+
+  /** Tells this log from one of the same session that was deleted before, whose numbers it uses again. */
+  get epoch(): string {
+    if (!this.exists) return NO_EPOCH
+    this.#epoch ??= this.setting('epoch')!
+    return this.#epoch
   }
 
   /** The end of a deleted session: nothing but the time until which its id is remembered. */
@@ -89,12 +131,8 @@ export class EventLog {
   }
 
   /** Begins a stream for a call and returns its number, which no other stream of the session ever has. */
-  begin(call: string, memory: JsonObject | undefined): number {
-    this.#write(
-      `insert into call (state, call, memory) values ('running', ?, ?)`,
-      call,
-      memory ? JSON.stringify(memory) : null,
-    )
+  begin(call: string, memory: JsonObject): number {
+    this.#write(`insert into call (state, call, memory) values ('running', ?, ?)`, call, storable(memory))
     return this.#rows<{ id: number }>('select last_insert_rowid() as id')[0]!.id
   }
 
@@ -113,39 +151,67 @@ export class EventLog {
     return this.exists ? this.#rows<StoredCall & Row>(`select * from call where state = 'running'`) : []
   }
 
+  /** The streams of the calls that have not ended. */
+  runningStreams(): number[] {
+    if (!this.exists) return []
+    return this.#rows<{ stream: number }>(`select stream from call where state = 'running'`).map(({ stream }) => stream)
+  }
+
+  /** True while a call runs that does not wait for an answer. */
+  get isWorking(): boolean {
+    const working = `select 1 from call where state = 'running' and stream not in (select stream from ask) limit 1`
+    return this.exists && this.#rows(working).length > 0
+  }
+
   remember(stream: number, memory: JsonObject): void {
-    this.#write('update call set memory = ? where stream = ?', JSON.stringify(memory), stream)
+    this.#write('update call set memory = ? where stream = ?', storable(memory), stream)
+  }
+
+  /** Counts one more entry of a handler whose object had died. */
+  countAttempt(stream: number): void {
+    this.#write('update call set attempts = attempts + 1 where stream = ?', stream)
   }
 
   end(stream: number, state: CallState, now: number): void {
-    this.#write(`update call set state = ?, ended_at = ?, memory = null where stream = ?`, state, now, stream)
+    this.#write(
+      `update call set state = ?, ended_at = ?, call = '', memory = null where stream = ?`,
+      state,
+      now,
+      stream,
+    )
     this.#write('delete from ask where stream = ?', stream)
   }
 
-  /** Appends an event, or returns undefined when it is too large to store. */
-  append(stream: number, text: string): StoredEvent | undefined {
+  /**
+   * Appends an event. One that is too large is kept as `instead`, or as a place without a message.
+   * @returns its sequence, or undefined when the stream has no place left
+   */
+  append(stream: number, text: string, instead = ''): number | undefined {
     const sequence = this.lastSequence(stream) + 1
-    if (text.length > limits.eventBytes || sequence >= STRIDE) return undefined
-    this.#write('insert into event values (?, ?)', stream * STRIDE + sequence, text)
-    this.#last.set(stream, sequence)
+    if (sequence >= STRIDE) return undefined
+    const kept = fits(text) ? text : instead
     const size = this.#measure()
+    this.#write('insert into event values (?, ?)', stream * STRIDE + sequence, kept)
+    this.#last.set(stream, sequence)
     size.events++
-    size.bytes += text.length
+    size.bytes += byteLength(kept)
     this.#pruneToCaps()
-    return { sequence, text }
+    return sequence
   }
 
   lastSequence(stream: number): number {
     const known = this.#last.get(stream)
     if (known !== undefined) return known
-    const last = this.#bound('max', stream) ?? 0
+    const last = this.#readLast(stream)
     this.#last.set(stream, last)
     return last
   }
 
-  /** The oldest sequence that can still be replayed. */
-  firstSequence(stream: number): number | undefined {
-    return this.#bound('min', stream)
+  #readLast(stream: number): number {
+    if (!this.exists) return 0
+    const range = [stream * STRIDE, (stream + 1) * STRIDE]
+    const [row] = this.#rows<{ id: number | null }>('select max(id) as id from event where id > ? and id < ?', ...range)
+    return (row?.id ?? 0) % STRIDE
   }
 
   /** What came after a sequence, in order. */
@@ -157,16 +223,6 @@ export class EventLog {
       ...range,
     )
     return rows.map(({ id, text }) => ({ sequence: id % STRIDE, text }))
-  }
-
-  #bound(which: 'min' | 'max', stream: number): number | undefined {
-    if (!this.exists) return undefined
-    const range = [stream * STRIDE, (stream + 1) * STRIDE]
-    const [row] = this.#rows<{ id: number | null }>(
-      `select ${which}(id) as id from event where id > ? and id < ?`,
-      ...range,
-    )
-    return row?.id === null || row === undefined ? undefined : row.id % STRIDE
   }
 
   addAsk({ id, stream, key, wire, method, expires_at }: StoredAsk): void {
@@ -206,8 +262,10 @@ export class EventLog {
   /** True while something is kept that does not belong to a call. */
   get keepsMore(): boolean {
     if (!this.exists) return false
-    const kept = `select 1 from setting where name <> 'touched' union all select 1 from subscription union all select 1 from event`
-    return this.#rows(`${kept} limit 1`).length > 0
+    const what = ['setting where name not in ' + OWN_SETTINGS, 'subscription', 'event'].map(
+      (from) => `select 1 from ${from}`,
+    )
+    return this.#rows(`${what.join(' union all ')} limit 1`).length > 0
   }
 
   countSubscriptions(): number {
@@ -241,8 +299,9 @@ export class EventLog {
   }
 
   #measure(): { events: number; bytes: number } {
+    if (!this.exists) return (this.#size = { events: 0, bytes: 0 })
     this.#size ??= this.#rows<{ events: number; bytes: number }>(
-      'select count(*) as events, coalesce(sum(length(text)), 0) as bytes from event',
+      'select count(*) as events, coalesce(sum(length(cast(text as blob))), 0) as bytes from event',
     )[0]!
     return this.#size
   }
@@ -272,11 +331,27 @@ export class EventLog {
 
   #write(query: string, ...bindings: SqlStorageValue[]): void {
     if (!this.exists) {
-      for (const step of SCHEMA) this.#storage.sql.exec(step)
+      this.#migrate(0)
       this.#exists = true
+      this.#storage.sql.exec(`insert into setting values ('epoch', ?)`, Date.now().toString(36))
     }
     this.#storage.sql.exec(query, ...bindings)
   }
+}
+
+/** A journal's memory as it is kept, or null when it is too large: then the call cannot be entered again. */
+function storable(memory: JsonObject): string | null {
+  const text = JSON.stringify(memory)
+  return fits(text) ? text : null
+}
+
+/** True if a text is small enough for a row. */
+export function fits(text: string): boolean {
+  return byteLength(text) <= limits.eventBytes
+}
+
+function byteLength(text: string): number {
+  return encoder.encode(text).byteLength
 }
 
 type Row = Record<string, SqlStorageValue>

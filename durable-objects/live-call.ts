@@ -14,6 +14,7 @@ import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { CallJournal } from '../src/server/journal.ts'
 import type { Ask, InputRequest, Topic } from '../src/server/ports.ts'
+import { tooLargeMessage } from './session-methods.ts'
 
 /** A question on its way to the client. */
 export interface OpenAsk {
@@ -31,8 +32,8 @@ export interface CallHost {
   readonly logLevel: LogLevel | undefined
   /** Makes a stream of the call and returns its number. */
   begin(call: LiveCall, memory: JsonObject): number
-  /** Stores and sends one message of a stream. */
-  publish(stream: number, message: string): void
+  /** Stores and sends one message of a stream. @param instead what is stored if the message is too large */
+  publish(stream: number, message: string, instead?: string): void
   /** Asks the client on a stream; resolves with the raw answer. */
   ask(stream: number, ask: OpenAsk): Promise<unknown>
   remember(stream: number, memory: JsonObject): void
@@ -43,6 +44,8 @@ export interface CallHost {
   report(error: unknown, call: SessionCall): void
   waitUntil(work: Promise<unknown>): void
 }
+
+const NEVER = new Promise<never>(() => {})
 
 /** How many microtasks a handler without I/O may take before a timer is worth its cost. */
 const IMMEDIATE_TURNS = 40
@@ -84,7 +87,7 @@ export class LiveCall {
     this.#pollLater()
     for (let turn = 0; turn < IMMEDIATE_TURNS && !reply; turn++) await undefined
     if (reply || !this.call.takesStream) return replied
-    const quiet = setTimeout(() => this.#open(), limits.quietMs)
+    const quiet = setTimeout(() => this.#isOver || this.#open(), limits.quietMs)
     void running.then(() => clearTimeout(quiet))
     return replied
   }
@@ -92,6 +95,11 @@ export class LiveCall {
   /** Enters the handler of a call that already is a stream. */
   resume(): void {
     void this.#run()
+  }
+
+  /** Takes an answer, also before the handler, entered again by another one, has come to its question. */
+  answered(key: string, wire: string, raw: unknown): void {
+    this.#journal.answered(key, wire, raw)
   }
 
   /** Stops the call. It gets no answer. @see 2025-11-25 basic/utilities/cancellation */
@@ -104,7 +112,7 @@ export class LiveCall {
   async #run(): Promise<void> {
     const final = await this.#answer()
     if (this.#isOver) return
-    if (this.#stream !== undefined) this.#host.publish(this.#stream, final.message)
+    if (this.#stream !== undefined) this.#host.publish(this.#stream, final.message, tooLargeMessage(this.call.request))
     this.#leave('finished', { kind: 'final', ...final })
   }
 
@@ -170,6 +178,7 @@ export class LiveCall {
     if (params === undefined)
       throw new ToolError(`This client cannot be asked: ${version} has no words for the question`)
     if (!this.call.takesStream) throw unaskable(method, params, version)
+    if (this.#isOver) return NEVER
     const stream = this.#open()
     this.#host.remember(stream, this.#journal.memory())
     return this.#host.ask(stream, { key: ask.key, wire, request: { method, params }, ttlMs: ask.ttlMs })

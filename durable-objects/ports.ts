@@ -69,13 +69,9 @@ export function sessionPort(server: Server): SessionPort {
     notified: (env, id, method, params) => call(env, id, async (object) => object.notified(method, params)),
     answered: (env, id, answer) => call(env, id, async (object) => object.answered(answer)),
     end: (env, id, expiresAt) => call(env, id, async (object) => object.end(expiresAt)),
-    async connect(env, { objectId, stream, after, primes }) {
-      const query = new URLSearchParams({
-        protocol: String(SESSION_PROTOCOL),
-        stream: String(stream),
-        primes: String(primes),
-      })
-      if (after !== undefined) query.set('after', String(after))
+    async connect(env, { objectId, stream, after }) {
+      const query = new URLSearchParams({ protocol: String(SESSION_PROTOCOL), stream: String(stream) })
+      if (after !== undefined) query.set('after', after)
       const headers = { Upgrade: 'websocket' }
       const { webSocket, status } = await call(env, objectId, (object) =>
         object.fetch(`http://session/?${query}`, { headers }),
@@ -85,10 +81,10 @@ export function sessionPort(server: Server): SessionPort {
   }
 }
 
-/** What becomes of a call whose object died under it: overload passes, anything else may have been carried out in part. */
+/** What becomes of a call whose object died under it: what may be repeated later is, a tool may have done its work in part. */
 function lost(sent: SessionCall, error: unknown): SessionReply {
   const { overloaded } = error as { overloaded?: boolean }
-  if (overloaded === true) return { kind: 'busy' }
+  if (overloaded === true || sent.request.method !== 'tools/call') return { kind: 'busy' }
   return { kind: 'final', message: interruptedMessage(sent.request), status: 200 }
 }
 
@@ -97,11 +93,21 @@ function lost(sent: SessionCall, error: unknown): SessionReply {
  * @param id the id the page's URL was made with
  */
 export async function completeElicitation(env: Cloudflare.Env, id: string): Promise<void> {
-  const objectId = id.split('.')[1] ?? ''
-  if (!/^[0-9a-f]{64}$/.test(objectId)) return
+  const objectId = objectIdOf(env, id)
+  if (!objectId) return
   await callObject(
-    () => env.SESSION.get(env.SESSION.idFromString(objectId)),
+    () => env.SESSION.get(objectId),
     async (object) => object.completed(id),
     true,
   )
+}
+
+/** The object an id leads to, or undefined for an id nobody here minted. */
+function objectIdOf(env: Cloudflare.Env, id: string): DurableObjectId | undefined {
+  try {
+    return env.SESSION.idFromString(id.split('.')[1] ?? '')
+  } catch {
+    // The page's URL was altered.
+    return undefined
+  }
 }

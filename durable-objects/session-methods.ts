@@ -3,7 +3,7 @@
 import { limits } from '../src/limits.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
-import { resultMessage } from '../src/protocol/messages.ts'
+import { errorMessage, resultMessage } from '../src/protocol/messages.ts'
 import { LOG_LEVELS, type LogLevel } from '../src/protocol/meta.ts'
 import { stringParam } from '../src/protocol/params.ts'
 import { findResource } from '../src/server/run.ts'
@@ -28,7 +28,8 @@ function setLevel(log: EventLog, _server: Server, params: JsonObject): void {
 function subscribe(log: EventLog, server: Server, params: JsonObject): void {
   const uri = stringParam(params, 'uri')
   if (!findResource(server, uri)) throw new ProtocolError('ResourceNotFound', `Resource not found: ${uri}`, { uri })
-  if (log.countSubscriptions() >= limits.sessionSubscriptions) throw invalid('too many subscriptions in this session')
+  if (!log.isSubscribed(uri) && log.countSubscriptions() >= limits.sessionSubscriptions)
+    throw invalid('too many subscriptions in this session')
   log.subscribe(uri)
 }
 
@@ -44,8 +45,21 @@ export function mayRepeat(server: Server, { method, params }: JsonRpcRequest): b
 }
 
 /** The answer to a call that was cut off and may not be repeated. */
-export function interruptedMessage({ id }: JsonRpcRequest): string {
-  const text = 'The call was interrupted. It may have been carried out in part: check before you repeat it.'
+export function interruptedMessage(request: JsonRpcRequest): string {
+  return failedMessage(
+    request,
+    'The call was interrupted. It may have been carried out in part: check before you repeat it.',
+  )
+}
+
+/** What is replayed in place of an answer that was too large to keep. */
+export function tooLargeMessage(request: JsonRpcRequest): string {
+  return failedMessage(request, 'The answer was sent, but it is too large to be sent again: ask for less at once.')
+}
+
+/** A failure the model can read, where the method has a model behind it. */
+function failedMessage({ id, method }: JsonRpcRequest, text: string): string {
+  if (method !== 'tools/call') return errorMessage(id, new ProtocolError('InternalError', text), 'legacy')
   return resultMessage(id, JSON.stringify({ content: [{ type: 'text', text }], isError: true }))
 }
 

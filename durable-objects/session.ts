@@ -12,11 +12,14 @@ import { errorMessage, notificationMessage, resultMessage } from '../src/protoco
 import type { LogLevel } from '../src/protocol/meta.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
+import { ToolError } from '../src/server/errors.ts'
+import { withAnswer } from '../src/server/journal.ts'
 import type { Topic } from '../src/server/ports.ts'
-import { Connections, send } from './connections.ts'
-import { EventLog, STANDALONE, type StoredAsk, type StoredCall } from './event-log.ts'
+import { Connections } from './connections.ts'
+import { EventLog, fits, STANDALONE, type StoredAsk, type StoredCall } from './event-log.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
 import { interruptedMessage, mayRepeat, OWN_METHODS } from './session-methods.ts'
+import { Streams } from './streams.ts'
 
 /** The class of session objects for one server. Its public methods are what the Worker calls. */
 export function createSessionObject(server: Server) {
@@ -53,9 +56,8 @@ export function createSessionObject(server: Server) {
       const { searchParams } = new URL(request.url)
       if (Number(searchParams.get('protocol')) !== SESSION_PROTOCOL) return new Response(null, { status: 503 })
       const { 0: client, 1: socket } = new WebSocketPair()
-      const [stream, after, primes] = ['stream', 'after', 'primes'].map((name) => searchParams.get(name))
-      const from = after === null ? undefined : Number(after)
-      const status = this.#session.connect(socket, Number(stream), from, primes === 'true')
+      const after = searchParams.get('after') ?? undefined
+      const status = this.#session.connect(socket, Number(searchParams.get('stream')), after)
       return status === undefined
         ? new Response(null, { status: 101, webSocket: client })
         : new Response(null, { status })
@@ -78,13 +80,12 @@ export class Session implements CallHost {
   readonly env: Cloudflare.Env
   readonly #state: DurableObjectState
   readonly #connections: Connections
-  #log: EventLog
+  readonly #log: EventLog
+  readonly #streams: Streams
   /** The calls whose handler runs in this instance. */
   readonly #live = new Set<LiveCall>()
   /** Who waits in this instance for the answer to which ask. */
   readonly #waiting = new Map<string, (raw: unknown) => void>()
-  /** Streams whose first connection, still to come, is told to come back later. */
-  readonly #sendAway = new Set<number>()
   /** When the alarm is set to ring, as far as this instance knows. */
   #alarmAt = Number.POSITIVE_INFINITY
 
@@ -94,6 +95,7 @@ export class Session implements CallHost {
     this.#state = state
     this.#connections = new Connections(state)
     this.#log = new EventLog(state.storage)
+    this.#streams = new Streams(this.#log, this.#connections, () => this.#recover())
   }
 
   /** Answers a request. */
@@ -103,7 +105,8 @@ export class Session implements CallHost {
     this.#touch()
     const { request } = call
     if (OWN_METHODS.has(request.method)) return this.#answerOwn(request)
-    if (this.#live.size + this.#parked().length >= limits.sessionCalls) {
+    const parked = this.#log.runningStreams().filter((stream) => !this.#liveOf(stream)).length
+    if (this.#live.size + parked >= limits.sessionCalls) {
       return refused(
         request,
         new ProtocolError('InvalidRequest', 'Invalid request: too many calls of this session at once'),
@@ -134,46 +137,23 @@ export class Session implements CallHost {
     if (this.#log.endedUntil !== undefined) return false
     for (const call of this.#live) call.cancel('the session ended')
     this.#connections.closeAll(CLOSE.finished, 'the session ended')
-    await this.#state.storage.deleteAll()
-    this.#log = new EventLog(this.#state.storage)
+    await this.#clear()
     this.#log.set('ended', String(expiresAt))
     await this.#state.storage.setAlarm(expiresAt)
     return true
   }
 
-  /**
-   * Connects a socket to a stream and sends what came after `after`.
-   * @returns the status that says why not: 404 ended, 405 nothing will come any more, 400 no such place
-   */
-  connect(socket: WebSocket, stream: number, after: number | undefined, primes: boolean): 400 | 404 | 405 | undefined {
+  /** Deletes everything, the tables and the alarm too. */
+  #clear(): Promise<void> {
+    this.#alarmAt = Number.POSITIVE_INFINITY
+    return this.#log.deleteAll()
+  }
+
+  /** Connects a socket to a stream. @returns the status that says why not: 404 ended, else as `Streams.connect` says */
+  connect(socket: WebSocket, stream: number, after: string | undefined): 400 | 404 | 405 | undefined {
     if (this.#log.endedUntil !== undefined) return 404
     this.#touch()
-    const from = stream === STANDALONE ? this.#standaloneFrom(after) : this.#callFrom(stream, after ?? 0)
-    if (typeof from === 'object') return from.status
-    this.#connections.accept(socket, stream)
-    // Without an id a client whose connection drops before the first event could not come back to its place.
-    if (stream === STANDALONE && after === undefined && primes) send(socket, { sequence: from, text: '' })
-    for (const { sequence, text } of this.#log.after(stream, from)) send(socket, { sequence, text })
-    if (stream !== STANDALONE && this.#log.call(stream)?.state !== 'running') socket.close(CLOSE.finished, 'complete')
-    else if (this.#sendAway.delete(stream)) socket.close(CLOSE.poll, 'come back later')
-    return undefined
-  }
-
-  /** The place to begin on the standalone stream; one that is outdated means from now on. */
-  #standaloneFrom(after: number | undefined): number {
-    const last = this.#log.lastSequence(STANDALONE)
-    return after === undefined || after > last ? last : after
-  }
-
-  #callFrom(stream: number, after: number): number | { status: 400 | 405 } {
-    if (stream > this.#log.newestStream()) return { status: 400 }
-    this.#recover()
-    const call = this.#log.call(stream)
-    if (!call) return { status: 405 }
-    const last = this.#log.lastSequence(stream)
-    if (after > last) return { status: 400 }
-    // A 200 that ends at once would make clients ask again for ever.
-    return call.state !== 'running' && after === last ? { status: 405 } : after
+    return this.#streams.connect(socket, stream, after)
   }
 
   get logLevel(): LogLevel | undefined {
@@ -181,16 +161,14 @@ export class Session implements CallHost {
   }
 
   begin({ call }: LiveCall, memory: JsonObject): number {
-    const stream = this.#log.begin(JSON.stringify(call), memory)
-    if (call.primes) this.#log.append(stream, '')
+    const stream = this.#log.begin(storable(call), memory)
+    this.#streams.begin(stream, call.primes)
     this.#arm(Date.now() + limits.leaseMs)
     return stream
   }
 
-  publish(stream: number, message: string): void {
-    const event = this.#log.append(stream, message)
-    if (!event) report({ event: 'warning', message: `an event of ${message.length} characters was too large to keep` })
-    this.#connections.deliver(stream, event ?? { text: message })
+  publish(stream: number, message: string, instead?: string): void {
+    this.#streams.publish(stream, message, instead)
   }
 
   ask(stream: number, { key, wire, request: { method, params }, ttlMs }: OpenAsk): Promise<unknown> {
@@ -199,7 +177,7 @@ export class Session implements CallHost {
     const id = open?.id ?? crypto.randomUUID()
     if (!open) {
       if (asks.length >= limits.sessionAsks)
-        throw new TypeError(`cannot ask: ${limits.sessionAsks} asks are open already`)
+        throw new ToolError(`The user cannot be asked now: ${limits.sessionAsks} asks of this session are open already`)
       const expires_at = Date.now() + ttlMs
       this.#log.addAsk({ id, stream, key, wire, method, expires_at })
       this.publish(stream, JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }))
@@ -218,11 +196,12 @@ export class Session implements CallHost {
   }
 
   poll(stream: number): void {
-    if (this.#connections.isOpen(stream)) this.#connections.close(stream, CLOSE.poll, 'come back later')
-    else this.#sendAway.add(stream)
+    this.#streams.poll(stream)
   }
 
   notify(topic: Topic): void {
+    // A handler may go on after its session has ended, for which nothing may be stored.
+    if (this.#log.endedUntil !== undefined) return
     if (topic.kind !== 'resource') this.#announce(`notifications/${topic.kind}/list_changed`)
     else if (this.#log.isSubscribed(topic.uri)) this.#announce('notifications/resources/updated', { uri: topic.uri })
   }
@@ -238,12 +217,14 @@ export class Session implements CallHost {
 
   /** Tells the client that started it that a link's page is done. @see 2025-11-25 client/elicitation, Completion */
   completed(elicitationId: string): void {
-    for (const stored of this.#log.running()) {
-      const asks = parse(stored.memory)['a']
-      const isAsked = isObject(asks) && Object.values(asks).some((ask) => isObject(ask) && ask['id'] === elicitationId)
-      if (isAsked)
-        this.publish(stored.stream, notificationMessage('notifications/elicitation/complete', { elicitationId }))
-    }
+    if (this.#log.endedUntil !== undefined) return
+    const method = 'notifications/elicitation/complete'
+    const asking = this.#log.running().find(({ memory }) => {
+      const asks = parse(memory)['a']
+      return isObject(asks) && Object.values(asks).some((ask) => isObject(ask) && ask['id'] === elicitationId)
+    })
+    if (asking) this.publish(asking.stream, notificationMessage(method, { elicitationId }))
+    else this.#announce(method, { elicitationId })
   }
 
   waitUntil(work: Promise<unknown>): void {
@@ -268,20 +249,17 @@ export class Session implements CallHost {
     return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
   }
 
-  /** Gives an ask its answer: to the handler that waits here, else to one that is entered again. */
+  /** Gives an ask its answer: to the handler that runs here, waiting for it or on its way there, else to one entered again. */
   #settle(ask: StoredAsk, raw: unknown): void {
     const call = this.#log.call(ask.stream)
     this.#log.dropAsk(ask.id)
     if (call?.state !== 'running') return
-    const memory = parse(call.memory)
-    const asks = isObject(memory['a']) ? memory['a'] : {}
-    const record = asks[ask.key]
-    if (isObject(record))
-      this.#log.remember(ask.stream, { ...memory, a: { ...asks, [ask.key]: { ...record, answer: raw } } })
-    const waiting = this.#waiting.get(ask.id)
+    if (call.memory !== null) this.#log.remember(ask.stream, withAnswer(parse(call.memory), ask.key, ask.wire, raw))
+    const live = this.#liveOf(ask.stream)
+    live?.answered(ask.key, ask.wire, raw)
+    this.#waiting.get(ask.id)?.(raw)
     this.#waiting.delete(ask.id)
-    if (waiting) waiting(raw)
-    else if (!this.#isLive(ask.stream)) this.#enter(this.#log.call(ask.stream)!)
+    if (!live) this.#enter(this.#log.call(ask.stream)!)
   }
 
   /** Cancels the one running request of that id and type; anything else is ignored. */
@@ -303,15 +281,16 @@ export class Session implements CallHost {
 
   /** Calls that run but have no handler in this instance: they wait for answers, or lost it. */
   #parked(): StoredCall[] {
-    return this.#log.running().filter(({ stream }) => !this.#isLive(stream))
+    return this.#log.running().filter(({ stream }) => !this.#liveOf(stream))
   }
 
-  #isLive(stream: number): boolean {
-    return [...this.#live].some((call) => call.stream === stream)
+  #liveOf(stream: number): LiveCall | undefined {
+    return [...this.#live].find((call) => call.stream === stream)
   }
 
-  /** Enters a handler again, from what its journal remembers and its stream has already said. */
+  /** Enters a handler again, from what its journal remembers and its stream has already said, where that could be kept. */
   #enter(stored: StoredCall): void {
+    if (stored.memory === null || callOf(stored).isCut) return this.#interrupt(stored)
     const memory = { ...parse(stored.memory), ...this.#alreadySaid(stored.stream) }
     const live = new LiveCall(this, callOf(stored), { stream: stored.stream, memory })
     this.#live.add(live)
@@ -335,13 +314,18 @@ export class Session implements CallHost {
     const asks = this.#log.asks()
     for (const stored of this.#parked()) {
       if (asks.some(({ stream }) => stream === stored.stream)) continue
-      const { request } = callOf(stored)
-      if (mayRepeat(this.server, request)) this.#enter(stored)
-      else {
-        this.publish(stored.stream, interruptedMessage(request))
-        this.#endStream(stored.stream, 'finished')
+      if (stored.attempts >= limits.callAttempts || !mayRepeat(this.server, callOf(stored).request)) {
+        this.#interrupt(stored)
+        continue
       }
+      this.#log.countAttempt(stored.stream)
+      this.#enter(stored)
     }
+  }
+
+  #interrupt(stored: StoredCall): void {
+    this.publish(stored.stream, interruptedMessage(callOf(stored).request))
+    this.#endStream(stored.stream, 'finished')
   }
 
   /** Ends what is over, recovers what was lost, and says when to look again. */
@@ -350,7 +334,7 @@ export class Session implements CallHost {
     this.#alarmAt = Number.POSITIVE_INFINITY
     const endedUntil = this.#log.endedUntil
     if (endedUntil !== undefined) {
-      return now >= endedUntil ? this.#state.storage.deleteAll() : this.#state.storage.setAlarm(endedUntil)
+      return now >= endedUntil ? this.#clear() : this.#state.storage.setAlarm(endedUntil)
     }
     try {
       for (const ask of this.#log.asks()) if (now >= ask.expires_at) this.#expire(ask)
@@ -358,7 +342,7 @@ export class Session implements CallHost {
       this.#log.prune(now)
     } finally {
       const next = this.#nextAlarm(now)
-      if (next === undefined) await this.#state.storage.deleteAll()
+      if (next === undefined) await this.#clear()
       else this.#arm(Math.max(next, now + 1))
     }
   }
@@ -374,7 +358,7 @@ export class Session implements CallHost {
     const times = this.#log.asks().map(({ expires_at }) => expires_at)
     const oldestEnd = this.#log.oldestEnd()
     if (oldestEnd !== undefined) times.push(oldestEnd + limits.streamGraceMs)
-    if (this.#log.running().length > 0) times.push(now + limits.leaseMs)
+    if (this.#log.isWorking) times.push(now + limits.leaseMs)
     if (times.length === 0 && this.#log.keepsMore) {
       const idleAt = Number(this.#log.setting('touched') ?? 0) + limits.sessionIdleMs
       if (now < idleAt) times.push(idleAt)
@@ -405,8 +389,18 @@ export class Session implements CallHost {
   }
 }
 
-function callOf({ call }: StoredCall): SessionCall {
-  return JSON.parse(call) as SessionCall
+/** A call as it is kept. One that is too large is kept without its parameters, and cannot be entered again. */
+type KeptCall = SessionCall & { isCut?: true }
+
+function storable(call: SessionCall): string {
+  const text = JSON.stringify(call)
+  return fits(text)
+    ? text
+    : JSON.stringify({ ...call, request: { ...call.request, params: {} }, isCut: true } satisfies KeptCall)
+}
+
+function callOf({ call }: StoredCall): KeptCall {
+  return JSON.parse(call) as KeptCall
 }
 
 function parse(text: string | null): JsonObject {

@@ -11,8 +11,10 @@ export const limits = {
   quietMs: 500,
   /** Comments while a handler runs: without writes nobody can see a client leave, and it must be seen within 2 s. */
   runningKeepAliveMs: 750,
-  /** Unread bytes of one stream before the reader counts as gone. */
+  /** Unread bytes of one stream before a session's waits for its reader, and any other counts the reader as gone. */
   streamBacklogBytes: 1024 * 1024,
+  /** How long a reader with that much before it may read nothing. */
+  streamStallMs: 30_000,
   /** How long a cancelled handler is kept alive for its clean-up. The platform allows 30 s after the client left. */
   cancelGraceMs: 10_000,
   /** Log messages one request may send to its client; the specification asks for a rate limit. */
@@ -47,6 +49,10 @@ export const limits = {
   sessionEventBytes: 8 * 1024 * 1024,
   /** One stored event; a row may have 2 MB. A larger one is still delivered to who is connected. */
   eventBytes: 1_900_000,
+  /** Bytes a stream replays at once. What is left follows when they were read, so a slow reader is never buried. */
+  replayBytes: 256 * 1024,
+  /** How often a call whose object died is entered again, so that one that kills its object ends in an error. */
+  callAttempts: 3,
   /** Calls of one session that may run, or wait for an answer, at once. */
   sessionCalls: 32,
   /** Asks of one session that may be open at once. */
@@ -65,6 +71,8 @@ export const limits = {
   retryMs: 1_000,
   /** Newer standalone streams that replace an older one within ten seconds before both are kept open. */
   streamReplacements: 3,
+  /** Connections of one stream that are then kept open. */
+  streamConnections: 4,
   /** How long sealing keys live before the next is minted. Nothing sealed outlives one such period. */
   keyRotationMs: 30 * 24 * 60 * 60 * 1000,
   /** Freshness of lists that never change while a deployment lives. */

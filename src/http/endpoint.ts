@@ -3,7 +3,7 @@
 import type { Config } from '../config.ts'
 import { failure, report } from '../observability/sink.ts'
 import { readTrace } from '../observability/trace.ts'
-import { classifyRequest, eraOfHeader, type Classification } from '../protocol/era.ts'
+import { checkHeader, classifyRequest, eraOfHeader, type Classification } from '../protocol/era.ts'
 import { ProtocolError, type Era } from '../protocol/errors.ts'
 import {
   parseMessage,
@@ -19,6 +19,7 @@ import { parseAccept, type Accepted } from './accept.ts'
 import { checkBatch } from './batch.ts'
 import { readJson } from './body.ts'
 import { Exchange, type Execution, type Final } from './exchange.ts'
+import { SSE_HEADERS } from './headers.ts'
 import { answerLegacy, checkMethod, handshakeResult, NO_SESSION, parseHandshake } from './legacy.ts'
 import { ModernEndpoint, type Admitted } from './modern.ts'
 import { RequestLog } from './request-log.ts'
@@ -73,12 +74,14 @@ export class Endpoint {
       const { headers } = arrival.request
       if (!parseAccept(headers.get('accept')).sse)
         throw new ProtocolError('NotAcceptable', 'Not acceptable: a GET is answered with text/event-stream')
-      const session = await this.#sessionOf(arrival).catch((error: unknown) => {
+      try {
+        const session = await this.#sessionOf(arrival)
+        if (!session) throw notAllowed()
+        return await this.#sessions.listen(session, headers.get('last-event-id'))
+      } catch (error) {
         const isDead = error instanceof ProtocolError && error.kind === 'SessionNotFound'
         throw isDead && arrival.config.deadSessionGet === 405 ? notAllowed() : error
-      })
-      if (!session) throw notAllowed()
-      return this.#sessions.listen(session, headers.get('last-event-id'))
+      }
     })
   }
 
@@ -92,14 +95,18 @@ export class Endpoint {
     })
   }
 
-  /** The session a request without a modern claim names, or undefined when it names none. */
-  async #sessionOf(arrival: Arrival): Promise<SessionArrival | undefined> {
-    const { headers } = arrival.request
+  /**
+   * The session a request without a modern claim names, or undefined when it names none.
+   * @throws {ProtocolError} UnsupportedProtocolVersion, SessionRequired or SessionNotFound
+   */
+  async #sessionOf({ request: { headers }, env, config }: Arrival): Promise<SessionArrival | undefined> {
     const id = headers.get('mcp-session-id')
     const version = headers.get('mcp-protocol-version')
-    if (id === null || arrival.config.sessions === 'off' || eraOfHeader(version) === 'modern') return undefined
-    const facts = await this.#sessions.open(arrival.env, id, ANONYMOUS)
-    return { env: arrival.env, config: arrival.config, facts }
+    checkHeader(version)
+    if (config.sessions === 'off' || eraOfHeader(version) === 'modern') return undefined
+    if (id !== null) return { env, config, facts: await this.#sessions.open(env, id, ANONYMOUS) }
+    if (config.sessions === 'optional') return undefined
+    throw new ProtocolError('SessionRequired', 'Invalid request: Mcp-Session-Id is missing, initialize first')
   }
 
   async #single(body: unknown, arrival: Arrival, accepted: Accepted): Promise<Response> {
@@ -154,11 +161,7 @@ export class Endpoint {
       }
       if (message.method === 'initialize') return await this.#stateless(incoming)
       const session = await this.#sessionOf(arrival)
-      if (session) return await this.#inSession(incoming, session)
-      if (arrival.config.sessions === 'required') {
-        throw new ProtocolError('SessionRequired', 'Invalid request: Mcp-Session-Id is missing, initialize first')
-      }
-      return await this.#stateless(incoming)
+      return session ? await this.#inSession(incoming, session) : await this.#stateless(incoming)
     } catch (thrown) {
       const { message: text, status, headers } = failed(thrown, era, message, log)
       return new Response(text as string, { status, ...(headers && { headers }) })
@@ -172,19 +175,17 @@ export class Endpoint {
   }
 
   /** Answers one request of a session; the session's object does the work. */
-  async #inSession(
-    { message, classified, arrival, accepted, log }: Incoming,
-    session: SessionArrival,
-  ): Promise<Response> {
+  async #inSession({ message, classified, accepted, log }: Incoming, session: SessionArrival): Promise<Response> {
     checkMethod(this.#server, message.method)
     log.classified = { ...(classified as Extract<Classification, { era: 'legacy' }>), version: session.facts.version }
     log.client = session.facts.client.info
     const about = { requestId: log.requestId, trace: log.trace, takesStream: accepted.sse }
     const reply = await this.#sessions.request(session, message, about)
-    if (reply instanceof Response) {
+    if (!reply || reply instanceof Response) {
       log.isStream = true
-      log.answered(reply.status)
-      return reply
+      log.answered(200)
+      // A cancelled request gets no answer, but HTTP wants one.
+      return reply ?? new Response('', { headers: SSE_HEADERS })
     }
     log.answered(reply.status, reply.code)
     return Exchange.respond(accepted, reply)
@@ -201,7 +202,7 @@ export class Endpoint {
     const exchange = new Exchange(arrival.request, accepted, arrival.execution)
     return exchange.answer(async () => {
       const messages = requests.map((message) => this.#batched({ message, arrival, accepted }, exchange, session))
-      return { message: await Promise.all(messages), status: 200 }
+      return { message: (await Promise.all(messages)).filter((text) => text !== undefined), status: 200 }
     })
   }
 
@@ -209,7 +210,7 @@ export class Endpoint {
     { message, arrival, accepted }: Pick<Incoming, 'message' | 'arrival' | 'accepted'>,
     exchange: Exchange,
     session: SessionArrival | undefined,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
     const classified: Classification = { era: 'legacy', version: '2025-03-26', named: true }
     log.trace = readTrace(message.params, arrival.request.headers)
@@ -221,8 +222,8 @@ export class Endpoint {
       const about = { requestId: log.requestId, trace: undefined, takesStream: false }
       const reply = await this.#sessions.request(session, message, about)
       if (reply instanceof Response) throw new Error('a call that takes no stream became one')
-      log.answered(reply.status, reply.code)
-      return reply.message
+      log.answered(reply?.status ?? 200, reply?.code)
+      return reply?.message
     } catch (thrown) {
       return failed(thrown, 'legacy', message, log).message as string
     }

@@ -99,9 +99,9 @@ export class Exchange {
 
   /** The response to work that needed no stream. */
   static respond(accepted: Accepted, { message, status, headers = JSON_HEADERS, sessionId }: Final): Response {
-    // A client that takes only streams gets its result as one; errors with a status of their own stay JSON.
-    const isJson = accepted.json || status !== 200
+    // A client that takes only streams gets its result as one, as does nothing at all; errors with a status stay JSON.
     const texts = [message].flat()
+    const isJson = (accepted.json && texts.length > 0) || status !== 200
     const body = isJson
       ? typeof message === 'string'
         ? message

@@ -9,7 +9,6 @@ import { fingerprint } from '../server/canonical.ts'
 import type { Auth, Client, Trace } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { Config } from '../config.ts'
-import { SSE_HEADERS } from './headers.ts'
 import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from './session-call.ts'
 import { openSession, sealSession, type SessionFacts } from './session-id.ts'
 import { holdStream } from './stream-bridge.ts'
@@ -28,11 +27,10 @@ export interface SessionPort {
 /** A place in a stream of a session. */
 export interface StreamPlace {
   objectId: string
+  /** Which stream to begin with; a cursor says itself which it is of. */
   stream: number
-  /** The last sequence the client has seen; undefined means from now on. */
-  after: number | undefined
-  /** True if the client wants an id at once, with which it can come back. */
-  primes: boolean
+  /** The cursor of the last event the client has seen; undefined is the beginning of a call, or from now on. */
+  after: string | undefined
 }
 
 /** What one request of a session comes with. */
@@ -71,13 +69,13 @@ export class Sessions {
 
   /**
    * Asks the object to answer a request.
-   * @returns the answer, or a response when the answer is a stream
+   * @returns the answer, a response when the answer is a stream, or nothing when the request was cancelled
    */
   async request(
     { env, config, facts }: SessionArrival,
     request: JsonRpcRequest,
     { requestId, trace, takesStream }: { requestId: string; trace: Trace | undefined; takesStream: boolean },
-  ): Promise<Extract<SessionReply, { kind: 'final' }> | Response> {
+  ): Promise<Extract<SessionReply, { kind: 'final' }> | Response | undefined> {
     const primes = config.priming && isSince(facts.version, '2025-11-25')
     const call: SessionCall = {
       protocol: SESSION_PROTOCOL,
@@ -97,9 +95,9 @@ export class Sessions {
       case 'busy':
         throw new ProtocolError('Unavailable', 'The session is moving to another version: try again')
       case 'cancelled':
-        return new Response('', { headers: SSE_HEADERS })
+        return undefined
       case 'stream':
-        return this.#hold({ env, config, facts }, reply.stream, 0)
+        return this.#hold({ env, config, facts }, { stream: reply.stream, isOwed: true })
     }
   }
 
@@ -125,21 +123,23 @@ export class Sessions {
    * @throws {ProtocolError} InvalidRequest for a cursor that is none of this session, MethodNotAllowed at the end of one
    */
   async listen(arrival: SessionArrival, lastEventId: string | null): Promise<Response> {
-    if (lastEventId === null || lastEventId === '') return this.#hold(arrival, STANDALONE, undefined)
-    const cursor = parseEventId(arrival.facts, lastEventId)
-    if (!cursor) throw badCursor()
-    return this.#hold(arrival, cursor.stream, cursor.sequence)
+    if (lastEventId === null || lastEventId === '') return this.#hold(arrival, { stream: STANDALONE })
+    const after = parseEventId(arrival.facts, lastEventId)
+    if (after === undefined) throw badCursor()
+    return this.#hold(arrival, { stream: STANDALONE, after })
   }
 
-  async #hold({ env, config, facts }: SessionArrival, stream: number, after: number | undefined): Promise<Response> {
+  async #hold(
+    { env, config, facts }: SessionArrival,
+    { stream, after, isOwed = false }: { stream: number; after?: string; isOwed?: boolean },
+  ): Promise<Response> {
     const { objectId } = facts
-    const mayRetry = config.priming && isSince(facts.version, '2025-11-25')
-    const eventId = (sequence: number): string => `${tagOf(facts)}-${stream}.${sequence}`
     const held = await holdStream({
       after,
-      eventId,
-      mayRetry,
-      connect: (from) => this.#port.connect(env, { objectId, stream, after: from, primes: mayRetry }),
+      isOwed,
+      eventId: (cursor) => `${tagOf(facts)}-${cursor}`,
+      mayRetry: config.priming && isSince(facts.version, '2025-11-25'),
+      connect: (from) => this.#port.connect(env, { objectId, stream, after: from }),
     })
     if (held instanceof Response) return held
     if (held === 404) throw notFound()
@@ -155,10 +155,10 @@ function tagOf({ objectId }: SessionFacts): string {
   return fingerprint(objectId)
 }
 
-function parseEventId(facts: SessionFacts, id: string): { stream: number; sequence: number } | undefined {
-  const match = /^([0-9a-z]+)-(\d{1,9})\.(\d{1,7})$/.exec(id)
-  if (match?.[1] !== tagOf(facts)) return undefined
-  return { stream: Number(match[2]), sequence: Number(match[3]) }
+/** The cursor in an event id, or undefined when it is none of this session. */
+function parseEventId(facts: SessionFacts, id: string): string | undefined {
+  const match = /^([0-9a-z]{1,7})-([0-9a-z]{1,12}\.\d{1,9}\.\d{1,7})$/.exec(id)
+  return match?.[1] === tagOf(facts) ? match[2] : undefined
 }
 
 function badCursor(): ProtocolError {

@@ -140,6 +140,11 @@ export function classifyRequest(request: JsonRpcRequest, header: string | null):
   throw new Error('the last rung applies to everything')
 }
 
+/** @throws {ProtocolError} UnsupportedProtocolVersion for a header that names no version known here */
+export function checkHeader(header: string | null): void {
+  if (header !== null && !isModernVersion(header) && !isLegacyVersion(header)) throw unsupported(header)
+}
+
 /**
  * The era whose HTTP rules apply to an error found before or during classification: modern when anything
  * in the request says modern.

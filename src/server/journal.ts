@@ -95,6 +95,12 @@ export class CallJournal implements Journal {
     }
   }
 
+  /** Notes the raw answer to an ask that was sent as `wire`, by this entry or an earlier one. */
+  answered(key: string, wire: string, raw: unknown): void {
+    const record = this.#asks.get(key)
+    if (record && wireKey(key, record.attempt) === wire) record.answer = raw
+  }
+
   async #check(ask: Ask, raw: unknown): Promise<Validation> {
     if (isRefused(raw)) throw new AskError(ask.key, `The client did not answer "${ask.key}": ${raw.refused}`)
     return ask.validate(raw)
@@ -188,6 +194,14 @@ export class CallJournal implements Journal {
 
 function isRefused(raw: unknown): raw is RefusedAnswer {
   return isObject(raw) && typeof raw['refused'] === 'string' && Object.keys(raw).length === 1
+}
+
+/** A memory in which the ask that was sent as `wire` has its raw answer, unless it has been replaced by another. */
+export function withAnswer(memory: JsonObject, key: string, wire: string, raw: unknown): JsonObject {
+  const asks = isObject(memory['a']) ? memory['a'] : {}
+  const record = asks[key] as AskRecord | undefined
+  if (!record || wireKey(key, record.attempt) !== wire) return memory
+  return { ...memory, a: { ...asks, [key]: { ...record, answer: raw } } }
 }
 
 /** The key on the wire: an ask repeated after a misfit gets a new one, so that no client answers it from a cache. */

@@ -4,25 +4,26 @@ import { rmSync } from 'node:fs'
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { startWrangler } from '../support/server.mjs'
 import { messageOf } from './lib/rows.mjs'
+import { startServers } from './lib/servers.mjs'
 import { recordWire } from './lib/wire.mjs'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'interop-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-const [notes, extra] = await Promise.all(
-  ['wrangler.toml', 'test/interop/extra/wrangler.toml'].map((config) => {
-    return startWrangler({ config: join(root, config), vars: { LOG: 'errors' } })
-  }),
-)
+// Every server and bridge has one exit listener, and a dozen may run at once.
+process.setMaxListeners(50)
+const servers = await startServers(folder)
 const known = new Set()
 const rows = []
 try {
-  for (const client of await findClients(process.argv.slice(2))) rows.push(...(await playOne(client)))
+  const clients = await findClients(process.argv.slice(2))
+  // Most of the time a client only waits, so two are played at once.
+  const lane = async () => {
+    for (let next = clients.shift(); next; next = clients.shift()) rows.push(...(await playOne(next)))
+  }
+  await Promise.all([lane(), lane()])
 } finally {
-  await Promise.all([notes.stop(), extra.stop()])
+  await servers.stop()
 }
 const count = (outcome) => rows.filter((row) => row.outcome === outcome).length
 console.log(`interop: ${count('passed')} passed, ${count('failed')} failed`)
@@ -37,25 +38,29 @@ async function findClients(words) {
 
 /** One client, on recorded connections of its own and with an empty home. */
 async function playOne({ name, title, play }) {
-  console.log(title)
   const home = await mkdtemp(join(folder, 'home-'))
-  const wires = await Promise.all([notes, extra].map(({ origin }) => recordWire(origin)))
+  const wires = []
+  const record = async (server) => {
+    const wire = await recordWire(servers.origin(server))
+    wires.push(wire)
+    return wire
+  }
   let played
   try {
-    played = await play({ notes: wires[0], extra: wires[1], home })
+    const { mortal } = servers
+    played = await play({ notes: await record('notes'), extra: await record('extra'), record, mortal, home })
   } catch (error) {
     played = [{ name: 'connect', outcome: 'failed', detail: `${name}: ${messageOf(error)}` }]
   }
   await Promise.all(wires.map((wire) => wire.stop()))
   played.push(logRow())
-  for (const row of played) console.log(lineOf(row))
-  console.log()
+  console.log([title, ...played.map(lineOf), ''].join('\n'))
   return played
 }
 
 /** Whatever a client does, nothing in the server fails: its log has no such line since the last client. */
 function logRow() {
-  const lines = [notes, extra].flatMap(({ output }) => output().split('\n'))
+  const lines = servers.output().split('\n')
   const failures = lines.filter((line) => line.includes('"event":"failure"') && !known.has(line))
   failures.forEach((line) => known.add(line))
   if (failures.length === 0) return { name: 'server log', outcome: 'passed', detail: 'nothing failed' }

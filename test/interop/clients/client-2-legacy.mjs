@@ -5,6 +5,6 @@ import { nameAndVersion } from '../lib/command.mjs'
 export const title = `${nameAndVersion('@modelcontextprotocol/client')}, its default (legacy)`
 
 export function play(setting) {
-  const expected = { slug: 'default', handshake: 'initialize', revision: '2025-11-25', asks: false }
+  const expected = { slug: 'default', handshake: 'initialize', revision: '2025-11-25', asks: true }
   return playClient2(setting, 'legacy', expected)
 }

@@ -1,4 +1,5 @@
 // mcpdo, the Inspector's other command line: a daemon keeps the connection, and questions are answered by a command.
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { environmentIn, nameAndVersion, packageFile, runScript, watchDaemon } from '../lib/command.mjs'
@@ -21,7 +22,11 @@ export async function play({ notes, extra, home }) {
     daemon.note()
     await playNotes(table, client, notes, expected)
     const other = adapt((...args) => run('--connection', 'extra', ...args))
-    other.cannot.cancel = 'it has no way to cancel a call'
+    other.cannot = {
+      sampling: 'it declares no sampling',
+      roots: () => checkNoRoots(other),
+      cancel: 'it has no way to cancel a call',
+    }
     await run('--connection', 'extra', 'connect', extra.url, '--era', 'auto')
     await playExtra(table, other, extra, expected)
     await run('daemon', 'stop')
@@ -29,6 +34,12 @@ export async function play({ notes, extra, home }) {
     await daemon.end()
   }
   return rows
+}
+
+async function checkNoRoots(client) {
+  const { content } = await client.callTool('ask_roots', {})
+  assert.equal(content[0].text, '[]')
+  return 'it declares roots, answers by itself, and has none'
 }
 
 function commandIn(home) {

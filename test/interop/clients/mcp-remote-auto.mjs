@@ -1,7 +1,7 @@
 // The bridge that gives a legacy host the modern revision: it asks the host what the server needs to know.
 import assert from 'node:assert/strict'
 import { nameAndVersion } from '../lib/command.mjs'
-import { checkLegacyCancel, playExtra } from '../lib/extra.mjs'
+import { checkOnlyTold, playExtra } from '../lib/extra.mjs'
 import { checkDiscovery, connectThroughBridge } from '../lib/mcp-remote.mjs'
 import { playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
@@ -22,7 +22,7 @@ export async function play({ notes, extra, home }) {
   const other = await connectThroughBridge(extra.url, home, ['--protocol', 'auto'])
   other.cannot = {
     'mirrored header': () => checkNotMirrored(other),
-    cancel: () => checkOnlyTold(other, extra, expected.slug),
+    cancel: () => checkNotClosed(other, extra, expected.slug),
   }
   try {
     await playExtra(table, other, extra, expected)
@@ -40,8 +40,8 @@ async function checkNotMirrored(client) {
 }
 
 /** On this revision closing the response cancels. The notification is taken, and means nothing. */
-async function checkOnlyTold(client, wire, slug) {
-  await checkLegacyCancel(client, wire, slug)
+async function checkNotClosed(client, wire, slug) {
+  await checkOnlyTold(client, wire, slug)
   assert.equal(callsOf(wire, 'wait')[0].isDropped, false)
   return 'it sends notifications/cancelled (202) and does not close the response'
 }

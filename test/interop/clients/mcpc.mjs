@@ -1,30 +1,71 @@
 // mcpc, a command line with a background process that keeps the connection.
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { environmentIn, nameAndVersion, packageFile, runScript, watchDaemon } from '../lib/command.mjs'
-import { checkRefusedGet, playNotes } from '../lib/notes.mjs'
+import { checkDelete, checkStream, playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
+import { comebacks } from '../lib/session.mjs'
+import { until } from '../lib/until.mjs'
+import { callsOf } from '../lib/wire.mjs'
 
 export const title = nameAndVersion('@apify/mcpc')
 
 const script = packageFile('@apify/mcpc', 'bin/mcpc')
-const session = '@interop'
-
-export async function play({ notes, home }) {
+export async function play({ notes, extra, home }) {
   const { rows, table } = createRows()
   const expected = { slug: 'mcpc', handshake: 'initialize', revision: '2025-11-25', asks: false }
+  await inSession(home, '@notes', notes, async (client) => {
+    await playNotes(table, client, notes, expected)
+    await table.add('GET stream', () => checkStream(notes))
+  })
+  await table.add('DELETE', () => checkDelete(notes))
+  await inSession(home, '@extra', extra, async (client) => {
+    const cannot = {
+      sampling: () => checkNoHandler(client, 'ask_model'),
+      roots: () => checkNoHandler(client, 'ask_roots'),
+    }
+    await table.play({ cannot }, 'sampling')
+    await table.play({ cannot }, 'roots')
+    await table.add('cut', () => checkCut(client, extra))
+  })
+  return rows
+}
+
+/** What it declares it can do it does not do. */
+async function checkNoHandler(client, tool) {
+  const { isError, content } = await client.callTool(tool, {})
+  assert.equal(isError, true)
+  assert.match(content[0].text, /Method not found/)
+  return `it declares that it can, and answers "${content[0].text}"`
+}
+
+async function checkCut(client, wire) {
+  await client.setLevel('info')
+  const calling = client.callTool('count', { to: 20 })
+  await until(() => callsOf(wire, 'count')[0]?.streamed.length >= 5, 'five messages arrived', 5_000)
+  const [call] = callsOf(wire, 'count')
+  call.cut()
+  const { content } = await calling
+  assert.equal(content[0].text, 'Counted to 20.')
+  const [back, ...others] = comebacks(wire, call)
+  assert.deepEqual(others, [])
+  assert.equal(call.streamed.length + back.streamed.length, 21)
+  return `${call.streamed.length} messages, then GET after ${back.startedAt - call.endedAt} ms, ${back.streamed.length} more`
+}
+
+/** Connects, and closes after use. */
+async function inSession(home, session, wire, use) {
   const run = commandIn(home)
-  const bridge = watchDaemon(() => readPid(home))
+  const bridge = watchDaemon(() => readPid(home, session))
   try {
-    await run('connect', notes.url, session)
+    await run('connect', wire.url, session)
     bridge.note()
-    await playNotes(table, adapt(run), notes, expected)
-    await table.add('GET refused', () => checkRefusedGet(notes))
+    await use(adapt(run, session))
     await run('close', session)
   } finally {
     await bridge.end()
   }
-  return rows
 }
 
 function commandIn(home) {
@@ -37,7 +78,7 @@ function commandIn(home) {
   }
 }
 
-function readPid(home) {
+function readPid(home, session) {
   try {
     return JSON.parse(readFileSync(join(home, 'm', 'sessions.json'), 'utf8')).sessions[session]?.pid
   } catch (error) {
@@ -46,7 +87,7 @@ function readPid(home) {
   }
 }
 
-function adapt(run) {
+function adapt(run, session) {
   return {
     cannot: {
       complete: 'it has no method for completion',
@@ -62,6 +103,7 @@ function adapt(run) {
     listPrompts: () => run(session, 'prompts-list'),
     read: async (uri) => (await run(session, 'resources-read', uri)).contents,
     getPrompt: async (name, args) => (await run(session, 'prompts-get', name, JSON.stringify(args))).messages,
+    setLevel: (level) => run(session, 'logging-set-level', level),
     callTool: (name, args) => run(session, 'tools-call', name, JSON.stringify(args)),
   }
 }

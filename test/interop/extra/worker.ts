@@ -1,12 +1,21 @@
-// A second server for the clients: a call to cancel, an argument that travels in a header, two questions in one round.
+// A second server for the clients: a call to cancel, an argument that travels in a header, two questions in one round,
+// and what sessions have. `STREAM_MAX_AGE_MS` makes its streams end while somebody watches; `RETRY_MS` tells apart who
+// comes back when told from who comes back by itself.
 
+import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { keyRing, sessionPort } from '../../../durable-objects/ports.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
+import { limits } from '../../../src/limits.ts'
 import { defineServer, defineTool } from '../../../src/server/index.ts'
+import { askModel, askRoots, change, count, failLate, pause, poll, weather } from './session-tools.ts'
 
 export { KeyRingObject } from '../../../durable-objects/key-ring.ts'
+
+const { STREAM_MAX_AGE_MS, RETRY_MS } = env as { STREAM_MAX_AGE_MS?: number; RETRY_MS?: number }
+limits.streamMaxAgeMs = STREAM_MAX_AGE_MS ?? limits.streamMaxAgeMs
+limits.retryMs = RETRY_MS ?? limits.retryMs
 
 // Shared by all requests of the one isolate that wrangler dev runs.
 const cancelled = new Set<string>()
@@ -53,7 +62,8 @@ const askTwice = defineTool('ask_twice', {
 const server = defineServer({
   name: 'interop-extra',
   version: '1.0.0',
-  tools: [wait, wasCancelled, locate, askTwice],
+  tools: [wait, wasCancelled, locate, askTwice, askModel, askRoots, count, pause, poll, failLate, change],
+  resources: [weather],
 })
 
 export const SessionObject = createSessionObject(server)

@@ -3,13 +3,20 @@ import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp'
 
 /** Connects. `discovers` false leaves out the probe, as one must for servers that know only `initialize`. */
 export async function connectAiSdk(url, discovers) {
+  const errors = []
   const client = await createMCPClient({
     transport: { type: 'http', url },
     capabilities: { elicitation: {} },
     protocolVersionDiscovery: discovers,
+    onUncaughtError: (error) => errors.push(error),
   })
   const adapter = {
-    cannot: { progress: 'it has no way to ask for progress' },
+    cannot: {
+      progress: 'it has no way to ask for progress',
+      sampling: 'it answers no sampling',
+      roots: 'it has no roots',
+    },
+    errors,
     about: async () => ({
       serverInfo: client.serverInfo,
       negotiated: client.initializeResult.protocolVersion,

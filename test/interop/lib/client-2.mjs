@@ -1,35 +1,57 @@
 // Version 2 of the official client, in any of its negotiation modes.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { checkLegacyCancel, playExtra } from './extra.mjs'
-import { checkRefusedGet, playNotes } from './notes.mjs'
+import { answerTo } from './asks.mjs'
+import { playExtra } from './extra.mjs'
+import { checkStream, playNotes } from './notes.mjs'
 import { createRows } from './rows.mjs'
+import { playSessions } from './sessions.mjs'
 
-/** Plays the example, and on modern revisions the extra server too. */
-export async function playClient2({ notes, extra }, mode, expected) {
+/** Plays the example, and the extra server: on the modern revision as it is, else in sessions. */
+export async function playClient2(setting, mode, expected) {
   const { rows, table } = createRows()
-  const client = await connect(notes.url, mode)
-  await playNotes(table, client, notes, expected)
-  if (!expected.asks) await table.add('GET refused', () => checkRefusedGet(notes))
+  const client = await connect(setting.notes.url, mode)
+  await playNotes(table, client, setting.notes, expected)
+  if (mode === 'legacy') await table.add('GET stream', () => checkStream(setting.notes))
   await client.close()
-  const other = await connect(extra.url, mode)
-  if (expected.asks) await playExtra(table, other, extra, expected)
-  else await table.add('cancel', () => checkLegacyCancel(other, extra, expected.slug))
+  if (mode === 'legacy') {
+    const connectLegacy = (url, revision) => connect(url, mode, revision)
+    return [...rows, ...(await playSessions(setting, connectLegacy, expected))]
+  }
+  const other = await connect(setting.extra.url, mode)
+  await playExtra(table, other, setting.extra, expected)
   await other.close()
   return rows
 }
 
-async function connect(url, mode) {
-  const capabilities = { elicitation: { form: {} } }
+async function connect(url, mode, revision) {
+  const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} }
   const client = new Client({ name: 'interop', version: '1.0.0' }, { versionNegotiation: { mode }, capabilities })
-  const adapter = adapt(client)
-  client.setRequestHandler('elicitation/create', ({ params }) => adapter.answer(params))
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  const transport = new StreamableHTTPClientTransport(new URL(url), speaking(revision))
+  const adapter = adapt(client, transport)
+  for (const method of ['elicitation/create', 'sampling/createMessage', 'roots/list']) {
+    client.setRequestHandler(method, ({ params }) => answerTo(method, params, adapter))
+  }
+  await client.connect(transport)
   return adapter
 }
 
+/** Options of a transport whose handshake asks for this revision; these clients have no other way to choose an older. */
+export function speaking(revision = '2025-11-25') {
+  if (revision === '2025-11-25') return {}
+  const replace = (body) => body.replace('"protocolVersion":"2025-11-25"', `"protocolVersion":"${revision}"`)
+  return { fetch: (url, init) => fetch(url, init.body ? { ...init, body: replace(init.body) } : init) }
+}
+
 /** Either version of the official client as an adapter: their methods differ only where `callTool` says. */
-export function adapt(client, callTool = (params, options) => client.callTool(params, options)) {
+export function adapt(client, transport, callTool = (params, options) => client.callTool(params, options)) {
+  const heard = []
+  const errors = []
+  client.fallbackNotificationHandler = async ({ method, params }) => void heard.push({ method, params })
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no EventTarget
+  client.onerror = (error) => errors.push(error)
   return {
+    heard,
+    errors,
     about: async () => ({ serverInfo: client.getServerVersion(), negotiated: client.getNegotiatedProtocolVersion?.() }),
     listTools: async () => (await client.listTools()).tools,
     listResources: async () => (await client.listResources()).resources,
@@ -40,6 +62,10 @@ export function adapt(client, callTool = (params, options) => client.callTool(pa
     complete: async (ref, argument) => (await client.complete({ ref, argument })).completion,
     callTool: (name, args, { onProgress: onprogress, signal } = {}) =>
       callTool({ name, arguments: args }, { ...(onprogress && { onprogress }), ...(signal && { signal }) }),
+    setLevel: (level) => client.setLoggingLevel(level),
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    terminate: () => transport.terminateSession(),
     close: () => client.close(),
   }
 }

@@ -1,32 +1,21 @@
 // What the example server has no use for, played against extra/worker.ts with the same adapters as notes.mjs.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkRoots, checkSampling, checkTwoAsks } from './asks.mjs'
 import { messageOf } from './rows.mjs'
+import { until } from './until.mjs'
 import { callsOf } from './wire.mjs'
 
 const city = 'Zürich'
-const untilMs = 3_000
 
-/** Cancelling by closing the response, two questions in one round, and an argument mirrored into a header. */
+/** Modern: cancelling by closing the response, two questions in one round, an argument mirrored into a header. */
 export async function playExtra(table, client, wire, { slug }) {
   const row = (name, work) => table.play(client, name, work)
-  await row('two asks', () => checkTwoAsks(client, wire))
+  await row('two asks', () => checkTwoAsks(client, wire, 2))
+  await row('sampling', () => checkSampling(client))
+  await row('roots', () => checkRoots(client))
   await row('mirrored header', () => checkMirrored(client, wire))
-  await row('cancel', () => checkCancel(client, wire, slug))
-}
-
-async function checkTwoAsks(client, wire) {
-  const asked = []
-  client.answer = ({ message }) => {
-    asked.push(message)
-    return { action: 'accept', content: message.includes('name') ? { name: 'Ada' } : { size: 42 } }
-  }
-  const { content } = await client.callTool('ask_twice', {})
-  assert.deepEqual(JSON.parse(content[0].text), [{ name: 'Ada' }, { size: 42 }])
-  assert.deepEqual(asked.toSorted(), ['Which name?', 'Which size?'])
-  const rounds = callsOf(wire, 'ask_twice').length
-  assert.equal(rounds, 2)
-  return `2 answers, ${rounds} requests`
+  await row('cancel', () => checkLeave(client, wire, slug))
 }
 
 async function checkMirrored(client, wire) {
@@ -39,9 +28,8 @@ async function checkMirrored(client, wire) {
   return `Mcp-Param-City: ${sent}`
 }
 
-async function checkCancel(client, wire, slug) {
-  const { steps, error, waitedMs } = await abortCall(client, slug)
-  assert.ok(waitedMs < 1_000, `the client gave up only after ${waitedMs} ms`)
+async function checkLeave(client, wire, slug) {
+  const { steps, error } = await abortCall(client, slug)
   const [call] = callsOf(wire, 'wait')
   await until(() => call.isDropped, 'the client closed the response')
   await until(async () => (await sawCancel(client, slug)) === 'yes', 'the handler noticed')
@@ -50,21 +38,33 @@ async function checkCancel(client, wire, slug) {
   return `after ${steps} steps closed the response${also}; the handler saw it; client: "${messageOf(error)}"`
 }
 
-/** Legacy: without a session a cancellation names nothing. It is taken, the client moves on, the handler does too. */
-export async function checkLegacyCancel(client, wire, slug) {
-  const { steps, waitedMs } = await abortCall(client, slug)
-  assert.ok(waitedMs < 1_000, `the client gave up only after ${waitedMs} ms`)
+/** In a session the notification cancels, on whatever connection it comes; nobody asks for the call's stream again. */
+export async function checkCancel(client, wire, slug) {
+  const { steps, error } = await abortCall(client, slug)
+  await checkTold(wire)
+  await until(async () => (await sawCancel(client, slug)) === 'yes', 'the handler noticed')
+  await until(() => !callsOf(wire, 'wait')[0].isOpen, 'the stream of the call ended')
+  assert.ok(callsOf(wire, 'wait')[0].streamed.every(({ result }) => result === undefined))
+  return `after ${steps} steps notifications/cancelled (202); the handler saw it; client: "${messageOf(error)}"`
+}
+
+/** A cancellation that means nothing to the server is taken all the same. */
+export async function checkOnlyTold(client, wire, slug) {
+  await abortCall(client, slug)
+  await checkTold(wire)
+  assert.equal(await sawCancel(client, slug), 'no')
+}
+
+async function checkTold(wire) {
   await until(() => wire.calls('notifications/cancelled')[0]?.status > 0, 'notifications/cancelled was answered')
   assert.deepEqual(
     wire.calls('notifications/cancelled').map(({ status }) => status),
     [202],
   )
-  assert.equal(await sawCancel(client, slug), 'no')
-  return `after ${steps} steps notifications/cancelled, answered 202; without a session the handler goes on`
 }
 
 /** Starts a wait of 10 s and aborts it after one. */
-async function abortCall(client, slug) {
+export async function abortCall(client, slug) {
   const controller = new AbortController()
   const seen = []
   const calling = client.callTool('wait', { key: slug }, { onProgress: (s) => seen.push(s), signal: controller.signal })
@@ -78,14 +78,11 @@ async function abortCall(client, slug) {
   const from = Date.now()
   const { error } = await ended
   assert.ok(error, 'the call was answered although it was aborted')
-  return { steps, error, waitedMs: Date.now() - from }
+  const waitedMs = Date.now() - from
+  assert.ok(waitedMs < 1_000, `the client gave up only after ${waitedMs} ms`)
+  return { steps, error }
 }
 
-async function sawCancel(client, slug) {
+export async function sawCancel(client, slug) {
   return (await client.callTool('was_cancelled', { key: slug })).content[0].text
-}
-
-async function until(isSo, what) {
-  for (const end = Date.now() + untilMs; Date.now() < end; await sleep(100)) if (await isSo()) return
-  assert.fail(`not within ${untilMs / 1000} s: ${what}`)
 }

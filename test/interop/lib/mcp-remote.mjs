@@ -1,21 +1,23 @@
 // mcp-remote, the bridge for hosts that speak only stdio, in either of its protocol modes.
 import assert from 'node:assert/strict'
+import { answerTo } from './asks.mjs'
 import { environmentIn, packageFile } from './command.mjs'
 import { startStdio } from './stdio.mjs'
 
 const script = packageFile('mcp-remote', 'dist/proxy.js')
 const quickMs = 1_000
 
-/** Starts the bridge and shakes hands through it, as a host with forms. */
-export async function connectThroughBridge(url, home, flags = []) {
+/** Starts the bridge and shakes hands through it, as a host with forms, a model and roots. */
+export async function connectThroughBridge(url, home, flags = [], revision = '2025-11-25') {
   const env = environmentIn(home, { MCP_REMOTE_CONFIG_DIR: home })
   const stdio = startStdio(script, [url, '--allow-http', '--transport', 'http-only', ...flags], env)
   const adapter = adapt(stdio)
-  stdio.onAsk((params) => adapter.answer(params))
-  const capabilities = { elicitation: { form: {} } }
+  stdio.onAsk((method, params) => answerTo(method, params, adapter))
+  stdio.onNotification((notification) => adapter.heard.push(notification))
+  const capabilities = { elicitation: revision === '2025-06-18' ? {} : { form: {} }, sampling: {}, roots: {} }
   const clientInfo = { name: 'interop', version: '1.0.0' }
   try {
-    adapter.shaken = await stdio.request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo })
+    adapter.shaken = await stdio.request('initialize', { protocolVersion: revision, capabilities, clientInfo })
   } catch (error) {
     await stdio.stop()
     throw error
@@ -26,6 +28,7 @@ export async function connectThroughBridge(url, home, flags = []) {
 
 function adapt(stdio) {
   return {
+    heard: [],
     about() {
       // The host speaks 2025-11-25 in both modes; the wire says what the bridge made of it.
       assert.equal(this.shaken.protocolVersion, '2025-11-25')
@@ -40,6 +43,9 @@ function adapt(stdio) {
     complete: async (ref, argument) => (await stdio.request('completion/complete', { ref, argument })).completion,
     callTool: (name, args, { onProgress, signal } = {}) =>
       stdio.request('tools/call', { name, arguments: args }, { onProgress, signal }),
+    setLevel: (level) => stdio.request('logging/setLevel', { level }),
+    subscribe: (uri) => stdio.request('resources/subscribe', { uri }),
+    unsubscribe: (uri) => stdio.request('resources/unsubscribe', { uri }),
     close: () => stdio.stop(),
   }
 }

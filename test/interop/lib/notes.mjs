@@ -33,6 +33,8 @@ export async function playNotes(table, client, wire, { slug, handshake, revision
   await row('bad arguments', () => checkBadArguments(client))
   await row('unknown resource', () => checkUnknownResource(client, wire, { slug, revision }))
   await row('revision kept', () => checkRevision(wire, revision))
+  const isModern = handshake === 'server/discover'
+  await row(isModern ? 'no session id' : 'session id', () => (isModern ? checkNoSession : checkSession)(wire))
 }
 
 async function checkConnected(client, wire, handshake, revision) {
@@ -112,7 +114,6 @@ async function checkCompletion(client, ids) {
 }
 
 async function checkProgress(client, wire) {
-  const notes = (await client.listResources()).filter(({ uri }) => uri.startsWith('note://'))
   const seen = []
   const { content } = await client.callTool(
     'export_notes',
@@ -122,12 +123,14 @@ async function checkProgress(client, wire) {
   assert.ok(content[0].text.includes(text))
   // Command-line clients that ask for progress and do not show it: what counts is what reached them.
   const steps = client.showsProgress === false ? progressIn(wire.calls('tools/call').at(-1).answer) : seen
+  // How many notes there are depends on the other clients.
+  const { length: total } = content[0].text.match(/<section /g)
   assert.deepEqual(
-    steps.map(({ progress, total }) => [progress, total]),
-    notes.map((_, i) => [i + 1, notes.length]),
+    steps.map((step) => [step.progress, step.total]),
+    Array.from({ length: total }, (_, i) => [i + 1, total]),
   )
   assert.match(steps.at(-1).message, /^Rendered /)
-  return `${steps.length} of ${notes.length} received${client.showsProgress === false ? ', on the wire' : ''}`
+  return `${steps.length} of ${total} received${client.showsProgress === false ? ', on the wire' : ''}`
 }
 
 function progressIn(stream) {
@@ -245,11 +248,54 @@ function checkRevision(wire, revision) {
   return `${requests.length} requests, all under ${revision}`
 }
 
-/** Legacy clients try to open a stream of their own, some before the handshake too. 405 must end that, for good. */
-export function checkRefusedGet(wire) {
-  const gets = wire.exchanges.filter(({ method, path }) => method === 'GET' && path === '/mcp')
-  assert.ok(gets.length > 0 && gets.length <= 4, `${gets.length} GETs`)
-  assert.ok(gets.every(({ status }) => status === 405))
-  assert.notEqual(wire.exchanges.at(-1).method, 'GET')
-  return `${gets.length} at the start, answered 405, none later`
+function checkNoSession({ exchanges }) {
+  const named = exchanges.filter(({ sessionId, answerHeaders }) => sessionId ?? answerHeaders['mcp-session-id'])
+  assert.deepEqual(
+    named.map(({ messages }) => messages),
+    [],
+  )
+  return `none given or sent in ${exchanges.length} requests`
+}
+
+/** What `initialize` minted names the session in everything that follows. Some shake hands more than once. */
+function checkSession(wire) {
+  const ids = wire.calls('initialize').map(({ answerHeaders }) => answerHeaders['mcp-session-id'])
+  for (const id of ids) assert.match(id, /^[!-~]{1,512}$/)
+  assert.equal(new Set(ids).size, ids.length)
+  const posts = wire.exchanges.filter(({ method }) => method === 'POST')
+  const others = posts.filter(({ messages }) => messages.every(({ method }) => method !== 'initialize'))
+  assert.deepEqual([...new Set(others.map(({ sessionId }) => sessionId))].toSorted(), ids.toSorted())
+  return `${ids.length} of ${ids[0].length} characters, sent with ${others.length} requests`
+}
+
+/**
+ * Clients open a stream of their own, and some try before the handshake: 405 tells those that there is none yet.
+ * With a session it stays open; one that is opened twice replaces the first.
+ */
+export function checkStream(wire) {
+  const early = wire.gets().filter(({ sessionId }) => sessionId === undefined)
+  assert.ok(early.length <= 4 && early.every(({ status }) => status === 405))
+  const streams = wire.gets().filter(({ sessionId }) => sessionId !== undefined)
+  const open = streams.filter(({ isOpen }) => isOpen)
+  const sessions = wire.calls('initialize').map(({ answerHeaders }) => answerHeaders['mcp-session-id'])
+  assert.deepEqual(open.map(({ sessionId }) => sessionId).toSorted(), sessions.toSorted())
+  assert.ok(streams.length <= 2)
+  assert.deepEqual(
+    streams.flatMap(({ streamed }) => streamed),
+    [],
+  )
+  const before = early.length === 0 ? '' : `${early.length} without a session answered 405; `
+  const replaced = streams.length === open.length ? '' : ' after one it replaces'
+  return `${before}${open.length} for ${sessions.length} session${replaced}, open since the handshake`
+}
+
+/** Some end their session when they close. */
+export async function checkDelete(wire) {
+  const deletes = wire.exchanges.filter(({ method }) => method === 'DELETE')
+  assert.deepEqual(
+    deletes.map(({ status }) => status),
+    [204],
+  )
+  assert.equal(deletes[0].sessionId, wire.sessionId())
+  return 'closing ended the session: 204'
 }

@@ -13,12 +13,12 @@ export function createRows() {
     },
     /**
      * Adds a row, unless `client.cannot` has an entry for it: then the row neither passes nor fails. An entry is the
-     * reason, or a function that checks what happens instead and returns the reason.
+     * reason, or a function that checks what happens instead, on this wire, and returns the reason.
      */
-    async play(client, name, work) {
+    async play(client, name, work, wire) {
       const reason = client.cannot?.[name]
       if (reason === undefined) return table.add(name, work)
-      const { outcome, detail } = await outcomeOf(async () => (typeof reason === 'string' ? reason : reason()))
+      const { outcome, detail } = await outcomeOf(async () => (typeof reason === 'string' ? reason : reason(wire)))
       rows.push({ name, outcome: outcome === 'passed' ? 'cannot' : outcome, detail })
     },
   }

@@ -6,19 +6,24 @@ import { startGroup } from '../../../scripts/process-group.mjs'
 
 const stopMs = 3_000
 
-/** `request` rejects with the code and message of an error answer. `onAsk` takes the handler of what the server asks. */
+/**
+ * `request` rejects with the code and message of an error answer. `onAsk` takes the handler of what the server asks,
+ * `onNotification` that of what it tells, progress aside.
+ */
 export function startStdio(script, args, env) {
   const group = startGroup(process.execPath, [script, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   const waiting = new Map()
   const watching = new Map()
   let answer
+  let told
   let log = ''
   let nextId = 1
   const send = (message) => group.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const receive = async ({ id, method, params, result, error }) => {
     if (method === 'notifications/progress') return watching.get(params.progressToken)?.(params)
-    if (method !== undefined && id !== undefined) return send({ id, result: await answer(params) })
-    if (method === undefined) waiting.get(id)?.({ result, error })
+    if (method !== undefined && id !== undefined) return send({ id, result: await answer(method, params) })
+    if (method !== undefined) return told({ method, params })
+    waiting.get(id)?.({ result, error })
   }
   group.child.stderr.setEncoding('utf8').on('data', (text) => (log += text))
   createInterface({ input: group.child.stdout }).on('line', (line) => receive(JSON.parse(line)))
@@ -26,6 +31,7 @@ export function startStdio(script, args, env) {
 
   return {
     onAsk: (handler) => (answer = handler),
+    onNotification: (handler) => (told = handler),
     notify: (method, params) => send({ method, params }),
     async request(method, params, { onProgress, signal } = {}) {
       const id = nextId++
@@ -34,7 +40,7 @@ export function startStdio(script, args, env) {
       send({ id, method, params: { ...params, ...(onProgress && { _meta: { progressToken: id } }) } })
       const cancel = () => {
         send({ method: 'notifications/cancelled', params: { requestId: id, reason: String(signal.reason) } })
-        waiting.get(id)({ error: { code: 'cancelled', message: signal.reason.message } })
+        waiting.get(id)?.({ error: { code: 'cancelled', message: signal.reason.message } })
       }
       signal?.addEventListener('abort', cancel)
       const { result, error } = await answered

@@ -1,5 +1,6 @@
 // Records what a client really sends and gets: a pass-through proxy in front of a server, one for each client.
 // It changes nothing: headers and bytes go through as they come, and what one side drops is dropped on the other.
+// Only `cut()` breaks a connection, on both sides.
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { brotliDecompressSync, unzipSync, zstdDecompressSync } from 'node:zlib'
@@ -21,6 +22,12 @@ export async function recordWire(origin) {
     exchanges,
     /** The exchanges that sent this JSON-RPC method. */
     calls: (method) => exchanges.filter(({ messages }) => messages.some((message) => message.method === method)),
+    /** The GETs of the endpoint. */
+    gets: () => exchanges.filter(({ method, path }) => method === 'GET' && path === '/mcp'),
+    /** The session of the last handshake; some clients shake hands first on their own account. */
+    sessionId() {
+      return this.calls('initialize').at(-1)?.answerHeaders['mcp-session-id']
+    },
     stop() {
       server.closeAllConnections()
       return new Promise((closed) => server.close(closed))
@@ -35,6 +42,7 @@ export function callsOf(wire, tool) {
 
 class Exchange {
   status = 0
+  answerHeaders = {}
   /** The client left before the answer was complete. */
   isDropped = false
   sent = []
@@ -42,6 +50,8 @@ class Exchange {
   encoding
   startedAt = Date.now()
   endedAt
+  /** Breaks the connection, as a network does. */
+  cut = () => {}
 
   constructor({ method, url, headers }) {
     this.method = method
@@ -70,6 +80,25 @@ class Exchange {
     const decode = decoders[this.encoding]
     return (decode ? decode(bytes) : bytes).toString()
   }
+
+  /** The cursor the client came back with. */
+  get lastEventId() {
+    return this.headers['last-event-id']
+  }
+
+  get sessionId() {
+    return this.headers['mcp-session-id']
+  }
+
+  /** True while the answer is a stream that goes on. */
+  get isOpen() {
+    return this.status === 200 && this.endedAt === undefined
+  }
+
+  /** The JSON-RPC messages of an answer that is a stream, as far as they have come. */
+  get streamed() {
+    return [...this.answer.matchAll(/^data: (.+)$/gm)].map(([, json]) => JSON.parse(json))
+  }
 }
 
 function pass({ port }, incoming, outgoing, exchange) {
@@ -77,13 +106,17 @@ function pass({ port }, incoming, outgoing, exchange) {
   const onward = request({ host: '127.0.0.1', port, method, path, headers })
   onward.on('response', (answer) => {
     exchange.status = answer.statusCode
+    exchange.answerHeaders = answer.headers
     exchange.encoding = answer.headers['content-encoding']
     outgoing.writeHead(answer.statusCode, answer.headers)
+    // Or a stream on which nothing happens would not begin.
+    outgoing.flushHeaders()
     answer.on('data', (chunk) => exchange.received.push(chunk))
     answer.on('error', () => outgoing.destroy())
     answer.pipe(outgoing)
   })
   onward.on('error', () => outgoing.destroy())
+  exchange.cut = () => outgoing.destroy()
   outgoing.on('close', () => {
     exchange.endedAt = Date.now()
     exchange.isDropped = !outgoing.writableFinished

@@ -9,7 +9,8 @@ declare module 'vitest' {
   }
 }
 
-export type CellKind = 'result' | 'error' | 'input_required' | 'notification'
+/** `request` and `notification` are the server's. */
+export type CellKind = 'result' | 'error' | 'input_required' | 'request' | 'notification'
 
 const SHARED = [
   'tools/list',
@@ -27,7 +28,27 @@ const EXPECTED: { revisions: readonly Revision[]; kind: CellKind; methods: strin
   { revisions: [MODERN], kind: 'input_required', methods: ['tools/call', 'prompts/get', 'resources/read'] },
   { revisions: [MODERN], kind: 'notification', methods: ['notifications/progress', 'notifications/message'] },
   { revisions: LEGACY, kind: 'result', methods: ['initialize', 'ping', ...SHARED] },
-  { revisions: LEGACY, kind: 'notification', methods: ['notifications/progress'] },
+  {
+    revisions: LEGACY,
+    kind: 'result',
+    methods: ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
+  },
+  { revisions: LEGACY, kind: 'request', methods: ['sampling/createMessage', 'roots/list'] },
+  { revisions: ['2025-06-18', '2025-11-25'], kind: 'request', methods: ['elicitation/create'] },
+  {
+    revisions: LEGACY,
+    kind: 'notification',
+    methods: [
+      'notifications/progress',
+      'notifications/message',
+      'notifications/cancelled',
+      'notifications/resources/updated',
+      'notifications/resources/list_changed',
+      'notifications/tools/list_changed',
+      'notifications/prompts/list_changed',
+    ],
+  },
+  { revisions: ['2025-11-25'], kind: 'notification', methods: ['notifications/elicitation/complete'] },
 ]
 
 export function cell(revision: Revision, method: string, kind: CellKind): string {

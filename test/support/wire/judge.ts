@@ -62,6 +62,7 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     const definition = wireSchema(revision).serverRequests[message.method]
     if (definition === undefined) return fail(`"${message.method}" is not a request that servers send`, message)
     conform(definition, message, message)
+    recordCell(revision, message.method, 'request')
   }
 
   function error(message: Message): void {

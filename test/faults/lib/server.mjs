@@ -1,0 +1,72 @@
+// The bundle on bare workerd, killed and started again on the same state and port.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildBundle, freePort, startWorkerd } from '../../support/server.mjs'
+
+export const config = fileURLToPath(new URL('../wrangler.toml', import.meta.url))
+
+/** A folder that is gone when this process is. */
+export function makeFolder(name) {
+  const folder = mkdtempSync(join(tmpdir(), `faults-${name}-`))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+export async function bundle() {
+  const outdir = makeFolder('bundle')
+  await buildBundle({ config, outdir })
+  return outdir
+}
+
+export class KillableServer {
+  #server
+  #bundleDir
+  #stateDir = makeFolder('state')
+  #outputs = []
+  /** How often it was killed. */
+  kills = 0
+  port = 0
+
+  constructor(bundleDir) {
+    this.#bundleDir = bundleDir
+  }
+
+  async start() {
+    if (this.port === 0) this.port = await quietPort()
+    const { port } = this
+    this.#server = await startWorkerd({ bundleDir: this.#bundleDir, config, stateDir: this.#stateDir, port })
+  }
+
+  /** SIGKILL, and the same again from what is on disk. */
+  async kill() {
+    this.kills++
+    await this.#server.kill()
+    this.#outputs.push(this.#server.output())
+    await this.start()
+  }
+
+  async stop() {
+    await this.#server?.kill()
+    this.#outputs.push(this.#server?.output() ?? '')
+  }
+
+  /** What each run printed. */
+  get outputs() {
+    return [...this.#outputs]
+  }
+}
+
+/**
+ * A port outside of the range the system gives to clients: one that keeps knocking while the server is down could be
+ * given the very port it knocks at, and be connected to itself.
+ */
+async function quietPort() {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 16_000)
+    const isFree = await freePort(port).catch(() => undefined)
+    if (isFree) return port
+  }
+}

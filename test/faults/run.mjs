@@ -1,0 +1,40 @@
+// Kills, crashes, evictions and cut connections against the deployable bundle on bare workerd: nothing is lost.
+// `--kills N` how often the server is killed, `--seed S` which moments; `--only kills|cuts|waits` a part of it.
+
+import { parseArgs } from 'node:util'
+import { Ledger } from './lib/ledger.mjs'
+import { bundle } from './lib/server.mjs'
+import { runCuts } from './lib/cuts.mjs'
+import { runKills } from './lib/kills.mjs'
+import { runWaits } from './lib/waits.mjs'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    only: { type: 'string' },
+  },
+})
+const [kills, seed] = [values.kills, values.seed].map(Number)
+const started = Date.now()
+const ledger = new Ledger()
+console.log(`faults: ${kills} kills, seed ${seed}`)
+const bundleDir = await bundle()
+const is = (part) => values.only === undefined || values.only === part
+const common = { bundleDir, ledger, seed }
+const [hits = []] = await Promise.all([
+  is('kills') ? runKills({ ...common, kills }) : undefined,
+  is('waits') ? runWaits(common) : undefined,
+])
+if (is('cuts')) await runCuts(common)
+for (const { phase, kills, crashes } of hits) print(`met ${phase}`, `${kills} kills, ${crashes} crashes`)
+for (const name of Object.keys(ledger.counts).toSorted()) print(name, ledger.counts[name])
+ledger.print()
+print('time', `${((Date.now() - started) / 1000).toFixed()} s`)
+const { passed, failed } = ledger.sum
+console.log(`faults: ${passed} passed, ${failed} failed`)
+process.exit(passed > 0 && failed === 0 ? 0 : 1)
+
+function print(name, value) {
+  console.log(`  ${name.padEnd(36)} ${value}`)
+}

@@ -1,0 +1,49 @@
+// The servers the clients are played against: the example and the extra server on wrangler dev, and the extra server's
+// bundle on bare workerd twice: once to be killed, and once with streams that end soon.
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildBundle, startWorkerd, startWrangler } from '../../support/server.mjs'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const example = join(root, 'wrangler.toml')
+const config = join(root, 'test/interop/extra/wrangler.toml')
+const quiet = { LOG: 'errors' }
+/** Long enough to be used, short enough to be seen ending several times. Clients wait one second when they are not told. */
+const shortLives = { STREAM_MAX_AGE_MS: 1_200, RETRY_MS: 300 }
+
+/** Starts all of them; `folder` takes what they store. */
+export async function startServers(folder) {
+  const bundleDir = join(folder, 'bundle')
+  const run = (more) => startWorkerd({ config, bundleDir, vars: quiet, ...more })
+  const stateDir = join(folder, 'mortal')
+  await buildBundle({ config, outdir: bundleDir })
+  const [notes, extra, mortal, short] = await Promise.all([
+    startWrangler({ config: example, vars: quiet }),
+    startWrangler({ config, vars: quiet }),
+    run({ stateDir }),
+    run({ vars: { ...quiet, ...shortLives } }),
+  ])
+  const running = { notes, extra, mortal, short }
+  let turn = Promise.resolve()
+  return {
+    origin: (name) => running[name].origin,
+    mortal: {
+      /** Runs `work` when nobody else uses the mortal server. */
+      use(work) {
+        const mine = turn.then(work)
+        turn = mine.catch(() => {})
+        return mine
+      },
+      /** Kills it and starts it again on the same port with what it had stored. */
+      async restart() {
+        await running.mortal.kill()
+        running.mortal = await run({ stateDir, port: mortal.port })
+      },
+    },
+    output: () =>
+      Object.values(running)
+        .map(({ output }) => output())
+        .join('\n'),
+    stop: () => Promise.all(Object.values(running).map((server) => server.stop())),
+  }
+}

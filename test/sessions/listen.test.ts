@@ -1,0 +1,240 @@
+// The standalone stream of a session. @see 2025-11-25 basic/transports, Listening for Messages; Multiple Connections
+
+import { abortAllDurableObjects } from 'cloudflare:test'
+import { describe, expect, test } from 'vitest'
+import { limits } from '../../src/limits.ts'
+import { defineResource, defineTool } from '../../src/server/index.ts'
+import type { LegacyRevision, Message, SessionStream } from '../support/client.ts'
+import { serve } from '../support/serve.ts'
+import {
+  describeLegacy,
+  eventually,
+  hibernate,
+  NOTHING,
+  query,
+  ring,
+  sessionOf,
+  storageOf,
+  tool,
+  withLimits,
+  type OwnSession,
+} from './support.ts'
+
+const change = tool('change', (ctx) => {
+  ctx.notify.resourceUpdated('test://a')
+  return 'changed'
+})
+const lists = tool('lists', (ctx) => {
+  ctx.notify.toolsListChanged()
+  ctx.notify.promptsListChanged()
+  ctx.notify.resourcesListChanged()
+  return 'changed'
+})
+const many = defineTool('many', {
+  description: 'Changes often.',
+  inputSchema: { type: 'object', properties: { times: { type: 'integer' } } },
+  handler({ times }: { times: number }, ctx) {
+    for (let i = 0; i < times; i++) ctx.notify.resourceUpdated('test://a')
+    return 'changed'
+  },
+})
+const a = defineResource('test://a', { name: 'a', read: () => 'a' })
+const b = defineResource('test://b', { name: 'b', read: () => 'b' })
+const fetcher = serve({ tools: [change, lists, many], resources: [a, b] })
+
+async function watching(revision?: LegacyRevision): Promise<OwnSession> {
+  const session = await sessionOf(fetcher, revision)
+  await session.result('resources/subscribe', { uri: 'test://a' })
+  return session
+}
+
+const isUpdate = ({ method }: Message): boolean => method === 'notifications/resources/updated'
+const updates = (stream: SessionStream) => stream.read.filter(({ message }) => message && isUpdate(message))
+const read = async (stream: SessionStream, count: number) => {
+  for (let i = 0; i < count; i++) await stream.until(isUpdate)
+}
+
+describeLegacy('the standalone stream', (revision) => {
+  test('begins with an id from 2025-11-25 on, and stores nothing while nothing happens', async () => {
+    const session = await sessionOf(fetcher, revision)
+    const get = await session.listen()
+    if (revision === '2025-11-25') expect(await get.next()).toEqual({ id: expect.any(String) })
+    await get.cancel()
+    expect(await storageOf(session)).toEqual(NOTHING)
+  })
+
+  test('brings updates of what was subscribed to, and of nothing else', async () => {
+    const session = await watching(revision)
+    const get = await session.listen()
+    await session.call('change')
+    expect((await get.until(isUpdate)).params).toEqual({ uri: 'test://a' })
+    await session.result('resources/unsubscribe', { uri: 'test://a' })
+    await session.result('resources/subscribe', { uri: 'test://b' })
+    await session.call('change')
+    await session.call('lists')
+    const after = await get.until(({ method }) => method === 'notifications/resources/list_changed')
+    expect(after.params).toBeUndefined()
+    expect(updates(get)).toHaveLength(1)
+    expect(get.read.flatMap(({ message }) => message?.method ?? [])).toEqual([
+      'notifications/resources/updated',
+      'notifications/tools/list_changed',
+      'notifications/prompts/list_changed',
+      'notifications/resources/list_changed',
+    ])
+    await get.cancel()
+  })
+
+  test('keeps what comes while the client is away, and brings each event once', async () => {
+    const session = await watching(revision)
+    const first = await session.listen()
+    await session.call('change')
+    await first.until(isUpdate)
+    await first.cancel()
+    await eventually(async () => (await session.call('change')).status === 200)
+    await session.call('change')
+    const second = await session.resume(first)
+    await read(second, 2)
+    await session.call('change')
+    await second.until(isUpdate)
+    const ids = [...updates(first), ...updates(second)].map(({ id }) => id)
+    expect([ids.length, new Set(ids).size]).toEqual([4, 4])
+    await second.cancel()
+  })
+
+  test('feeds on after its object slept, and after it crashed', async () => {
+    const session = await watching(revision)
+    const get = await session.listen()
+    await hibernate(session)
+    await session.call('change')
+    await get.until(isUpdate)
+    await abortAllDurableObjects()
+    await session.call('change')
+    await get.until(isUpdate)
+    await session.call('change')
+    await get.until(isUpdate)
+    expect(new Set(updates(get).map(({ id }) => id)).size).toBe(3)
+    await get.cancel()
+  })
+
+  test('is replaced by a newer one, and each event goes to one connection', async () => {
+    const session = await watching(revision)
+    const first = await session.listen()
+    await session.call('change')
+    await first.until(isUpdate)
+    const second = await session.listen()
+    expect(await first.next()).toBeUndefined()
+    expect(first.log.retries).toEqual(revision === '2025-11-25' ? [String(limits.retryMs)] : [])
+    await session.call('change')
+    await second.until(isUpdate)
+    expect([updates(first).length, updates(second).length]).toEqual([1, 1])
+    await second.cancel()
+  })
+})
+
+describe('a client that fights itself for the stream', () => {
+  test('keeps its connections after some replacements, and the newest gets the events', async () => {
+    withLimits({ streamReplacements: 2, streamConnections: 3 })
+    const session = await watching()
+    const streams = []
+    for (let i = 0; i < 6; i++) streams.push(await session.listen())
+    await session.call('change')
+    await streams.at(-1)!.until(isUpdate)
+    const ended = await Promise.all(
+      streams
+        .slice(0, -1)
+        .map((stream) => Promise.race([stream.rest().then(() => true), scheduler.wait(100).then(() => false)])),
+    )
+    expect(ended).toEqual([true, true, true, false, false])
+    for (const stream of streams) await stream.cancel()
+    expect(streams.slice(0, -1).flatMap(updates)).toEqual([])
+  })
+})
+
+describe('a standalone cursor', () => {
+  test('beyond what ever was means from now on', async () => {
+    const session = await watching()
+    const first = await session.listen()
+    await session.call('change')
+    await first.until(isUpdate)
+    await first.cancel()
+    const beyond = first.lastEventId!.replace(/\d+$/, '99')
+    const second = await session.listen({ lastEventId: beyond })
+    await session.call('change')
+    await read(second, 1)
+    await second.cancel()
+    expect(updates(second)).toHaveLength(1)
+  })
+
+  test('from before the oldest event that is kept brings all that is kept, then goes on', async () => {
+    withLimits({ sessionEvents: 10 })
+    const session = await watching()
+    const first = await session.listen()
+    await session.call('change')
+    await first.until(isUpdate)
+    await first.cancel()
+    await session.call('many', { times: 30 })
+    const [{ n }] = (await query(session, 'select count(*) as n from event')) as [{ n: number }]
+    expect(n).toBeLessThanOrEqual(10)
+    const second = await session.resume(first)
+    await read(second, n)
+    await session.call('change')
+    await read(second, 1)
+    await second.cancel()
+  })
+
+  test('from before everything was cleaned up loses nothing that came after', async () => {
+    withLimits({ sessionIdleMs: 0 })
+    const session = await watching()
+    const first = await session.listen()
+    await session.call('change')
+    await first.until(isUpdate)
+    await first.cancel()
+    await eventually(async () => (await ring(session), (await storageOf(session)).alarm === null))
+    expect(await storageOf(session)).toEqual(NOTHING)
+    await session.result('resources/subscribe', { uri: 'test://a' })
+    await session.call('change')
+    const second = await session.resume(first)
+    await second.until(isUpdate)
+    expect(updates(second)[0]?.id).not.toBe(updates(first)[0]?.id)
+    await second.cancel()
+  })
+})
+
+describe('a held stream', () => {
+  test('ends gracefully at its age, with retry, and goes on where it was', async () => {
+    withLimits({ streamMaxAgeMs: 60 })
+    const session = await watching()
+    const get = await session.listen()
+    expect(await get.rest()).toEqual([])
+    expect(get.log.retries).toEqual([String(limits.retryMs)])
+    await session.call('change')
+    const again = await session.resume(get)
+    await again.until(isUpdate)
+    await again.cancel()
+  })
+
+  test('carries comments while nothing happens', async () => {
+    withLimits({ idleKeepAliveMs: 20 })
+    const session = await sessionOf(fetcher)
+    const get = await session.listen()
+    await get.next()
+    const pending = get.next()
+    await eventually(() => get.log.comments > 1)
+    await get.cancel()
+    await pending
+  })
+})
+
+test('a GET without text/event-stream gets 406', async () => {
+  const session = await sessionOf(fetcher)
+  expect((await session.get({ accept: 'application/json' })).status).toBe(406)
+})
+
+test('subscribing to what this server does not serve gets -32002', async () => {
+  const session = await sessionOf(fetcher)
+  expect(await session.error('resources/subscribe', { uri: 'test://none' })).toMatchObject({
+    status: 200,
+    code: -32002,
+  })
+  expect(await session.error('logging/setLevel', { level: 'loud' })).toMatchObject({ code: -32602 })
+})
