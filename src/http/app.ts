@@ -38,7 +38,8 @@ export function createApp({ server, keys }: AppOptions): App {
     const config = readConfig(c.env)
     if (config instanceof Response) return config
     const refused = refuseOrigin(c.req.raw, config)
-    if (refused !== undefined) return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(c.req.raw))
+    if (refused !== undefined)
+      return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(c.req.raw))
     c.set('config', config)
     return next()
   })

@@ -4,7 +4,14 @@ import type { Config } from '../config.ts'
 import type { Event } from '../observability/events.ts'
 import { failure, report } from '../observability/sink.ts'
 import { readTrace } from '../observability/trace.ts'
-import { classifyRequest, eraOfHeader, type Classification } from '../protocol/era.ts'
+import {
+  classifyRequest,
+  eraOfHeader,
+  isLegacyVersion,
+  isModernVersion,
+  unsupportedVersion,
+  type Classification,
+} from '../protocol/era.ts'
 import type { Era } from '../protocol/errors.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { parseMessage, type JsonRpcRequest } from '../protocol/json-rpc.ts'
@@ -65,7 +72,7 @@ export class Endpoint {
         return Promise.resolve(errorResponse(error, eraOfHeader(version), message.id))
       }
       case 'notification':
-        return Promise.resolve(acceptedResponse())
+        return Promise.resolve(takeNotification(version))
       case 'answer':
         return Promise.resolve(takeAnswer(version))
       case 'request': {
@@ -75,7 +82,12 @@ export class Endpoint {
     }
   }
 
-  async #batch(body: readonly unknown[], version: string | null, arrival: Arrival, exchange: Exchange): Promise<Response> {
+  async #batch(
+    body: readonly unknown[],
+    version: string | null,
+    arrival: Arrival,
+    exchange: Exchange,
+  ): Promise<Response> {
     const requests = checkBatch(body, version)
     if (requests.length === 0) return acceptedResponse()
     return exchange.answer(async () => {
@@ -114,6 +126,12 @@ export class Endpoint {
       return errorFinal(error, era, request.id)
     }
   }
+}
+
+/** Whatever it says and whatever its `_meta`; only a version nobody knows is refused, as both eras ask. */
+function takeNotification(version: string | null): Response {
+  if (version === null || isModernVersion(version) || isLegacyVersion(version)) return acceptedResponse()
+  return errorResponse(unsupportedVersion(version), 'modern')
 }
 
 function takeAnswer(version: string | null): Response {
@@ -170,7 +188,8 @@ class RequestLog {
       requestId: this.requestId,
       ...this.#about(),
       ...(this.#classified && { era: this.#classified.era, version: this.#classified.version }),
-      status,
+      // What failed after bytes were sent failed inside a 200.
+      status: this.#exchange.isStream ? 200 : status,
       ...(code !== undefined && { code }),
       ...(this.#exchange.isStream && { stream: true as const }),
       ms: Date.now() - this.#startedAt,

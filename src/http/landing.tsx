@@ -3,7 +3,8 @@
 
 import type { Server } from '../server/define-server.ts'
 
-const STYLE = 'body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code{font-size:1.1em}'
+const STYLE =
+  'body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code{font-size:1.1em}'
 
 /** Says what this is and which URL to paste into a host. */
 export function landingPage(server: Server, endpoint: string): string {

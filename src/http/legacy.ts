@@ -58,7 +58,8 @@ function initialize(server: Server, params: JsonObject, incoming: Incoming): Jso
   if (typeof protocolVersion !== 'string') throw invalid('protocolVersion must be a string')
   if (!isObject(capabilities)) throw invalid('capabilities must be an object')
   if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string') throw invalid('clientInfo must have a "name"')
-  incoming.note({ client: { name: clientInfo['name'], version: String(clientInfo['version']) } })
+  const release = typeof clientInfo['version'] === 'string' ? clientInfo['version'] : '?'
+  incoming.note({ client: { name: clientInfo['name'], version: release } })
   const version = negotiate(protocolVersion)
   return {
     protocolVersion: version,

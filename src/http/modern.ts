@@ -133,4 +133,3 @@ async function bindingOf({ method, params }: JsonRpcRequest, { auth }: Incoming)
 function wireCache({ ttlMs, scope }: CacheHints): WireCache {
   return { ttlMs, cacheScope: scope }
 }
-

@@ -27,7 +27,9 @@ export function acceptedResponse(): Response {
 
 /** What was thrown, as a protocol error. Anything unknown keeps its text to itself. */
 export function toProtocolError(error: unknown, requestId: string): ProtocolError {
-  return error instanceof ProtocolError ? error : new ProtocolError('InternalError', `Internal error (request ${requestId})`)
+  return error instanceof ProtocolError
+    ? error
+    : new ProtocolError('InternalError', `Internal error (request ${requestId})`)
 }
 
 function headersOf(kind: ErrorName | undefined): Headers {

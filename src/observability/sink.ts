@@ -14,7 +14,10 @@ export function report(event: Event, log: Config['log'] = 'errors'): void {
 }
 
 /** The failure event of something thrown. */
-export function failure(error: unknown, about: { requestId?: string; method?: string; name?: string; traceId?: string }): Event {
+export function failure(
+  error: unknown,
+  about: { requestId?: string; method?: string; name?: string; traceId?: string },
+): Event {
   if (!(error instanceof Error)) return { event: 'failure', ...about, error: String(error) }
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
   const stack = error.stack === undefined ? {} : { stack: error.stack }

@@ -24,11 +24,21 @@ interface ErrorRow {
 export const ERRORS = {
   ParseError: { code: -32700, modern: 400, legacy: 400, spec: 'basic/index, Error Codes' },
   InvalidRequest: { code: -32600, modern: 400, legacy: 400, spec: 'basic/index, Messages' },
-  MethodNotFound: { code: -32601, modern: 404, legacy: 200, spec: 'basic/transports/streamable-http, Protocol Version' },
+  MethodNotFound: {
+    code: -32601,
+    modern: 404,
+    legacy: 200,
+    spec: 'basic/transports/streamable-http, Protocol Version',
+  },
   InvalidParams: { code: -32602, modern: 200, legacy: 200, spec: 'server/tools, Error Handling' },
   InvalidEnvelope: { code: -32602, modern: 400, legacy: 400, spec: 'basic/index, Per-request protocol fields' },
   InternalError: { code: -32603, modern: 200, legacy: 200, spec: 'basic/index, Error Codes' },
-  HeaderMismatch: { code: -32020, modern: 400, legacy: 400, spec: 'basic/transports/streamable-http, Server Validation' },
+  HeaderMismatch: {
+    code: -32020,
+    modern: 400,
+    legacy: 400,
+    spec: 'basic/transports/streamable-http, Server Validation',
+  },
   MissingRequiredClientCapability: { code: -32021, modern: 400, legacy: 200, spec: 'basic/index, Per-request fields' },
   UnsupportedProtocolVersion: { code: -32022, modern: 400, legacy: 400, spec: 'basic/versioning, Negotiation' },
   ResourceNotFound: { code: -32602, legacyCode: -32002, modern: 200, legacy: 200, spec: 'server/resources, Errors' },

@@ -86,7 +86,8 @@ export function checkParamHeaders(headers: HeaderSource, declared: readonly Para
     const header = headers.get(name)
     const body = valueAt(args, param.path)
     if (body === undefined || body === null) {
-      if (header !== null) throw new ProtocolError('HeaderMismatch', `Header mismatch: ${name} names no value of the body`)
+      if (header !== null)
+        throw new ProtocolError('HeaderMismatch', `Header mismatch: ${name} names no value of the body`)
       continue
     }
     if (header === null) throw missing(name)

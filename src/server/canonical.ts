@@ -15,7 +15,10 @@ export function canonicalJson(value: unknown): string {
 /** SHA-256 of the canonical JSON, base64url. */
 export async function digestOf(value: unknown): Promise<string> {
   const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonicalJson(value))))
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }
 
 /** A short hash that tells changed from unchanged. Not for anything an attacker chooses. */

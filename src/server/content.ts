@@ -124,5 +124,7 @@ export function toPromptResult(value: unknown): GetPromptResult {
 }
 
 function isPromptMessage(value: unknown): value is PromptMessage {
-  return isObject(value) && (value['role'] === 'user' || value['role'] === 'assistant') && isContentBlock(value['content'])
+  return (
+    isObject(value) && (value['role'] === 'user' || value['role'] === 'assistant') && isContentBlock(value['content'])
+  )
 }

@@ -5,7 +5,16 @@ import { hasCapability, type CapabilityName } from '../protocol/capabilities.ts'
 import type { ProtocolVersion } from '../protocol/era.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS, type LogLevel } from '../protocol/meta.ts'
-import { askForm, askInput, askUrl, type ElicitAnswer, type FormSchema, type InputAnswers, type InputAsk, type UrlAnswer } from './asks.ts'
+import {
+  askForm,
+  askInput,
+  askUrl,
+  type ElicitAnswer,
+  type FormSchema,
+  type InputAnswers,
+  type InputAsk,
+  type UrlAnswer,
+} from './asks.ts'
 import type { Auth, Call, Client, Trace } from './ports.ts'
 
 /** What callbacks that only look things up get: `list`, `complete`. They cannot ask, since such requests may not. */
@@ -91,13 +100,14 @@ export function createContext(call: Call): CallContext {
     log(level, data, logger) {
       if (call.logLevel === undefined || !isAtLeast(level, call.logLevel)) return
       if (++messages > limits.logMessages) return
-      emit('notifications/message', logger === undefined ? { level, data } : { level, logger, data })
+      const known = { data: data ?? null, ...(logger !== undefined && { logger }) }
+      emit('notifications/message', { level, ...known })
     },
     progress(progress, total, message) {
       const progressToken = call.progressToken
       if (progressToken === undefined || !Number.isFinite(progress) || progress <= lastProgress) return
       lastProgress = progress
-      const known = { ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
+      const known = { ...(Number.isFinite(total) && { total }), ...(message !== undefined && { message }) }
       emit('notifications/progress', { progressToken, progress, ...known })
     },
     elicit: (key, ask) => askForm(call, key, ask),

@@ -72,10 +72,10 @@ const NO_INPUT: JsonObject = { type: 'object', properties: {} }
  * @param name 1 to 128 visible ASCII characters; letters, digits, `_` and `-` up to 64 are accepted by every host
  * @throws {TypeError} when a name, schema, icon or `x-mcp-header` is not allowed
  */
-export function defineTool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
-  name: string,
-  options: ToolOptions<I, O>,
-): Tool {
+export function defineTool<
+  const I extends Schema | undefined = undefined,
+  const O extends Schema | undefined = undefined,
+>(name: string, options: ToolOptions<I, O>): Tool {
   checkName('tool', name)
   checkDescribed(`tool "${name}"`, options)
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
@@ -110,7 +110,9 @@ function compileInput(schema: Schema, what: string): CompiledSchema {
   if (json['type'] === 'object') return { json, parse }
   const branches = json['anyOf'] ?? json['oneOf'] ?? json['allOf']
   const isObjects =
-    json['type'] === undefined && Array.isArray(branches) && branches.every((branch: JsonObject) => branch['type'] === 'object')
+    json['type'] === undefined &&
+    Array.isArray(branches) &&
+    branches.every((branch: JsonObject) => branch['type'] === 'object')
   if (!isObjects) throw new TypeError(`cannot use ${what}: arguments are an object, so the schema must be one`)
   return { json: { type: 'object', ...json }, parse }
 }

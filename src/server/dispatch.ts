@@ -53,7 +53,13 @@ interface Listed {
   readonly listed: JsonObject
 }
 
-function listFixed(server: Server, call: Call, list: CachedList, entries: Iterable<Listed>, member: string = list): Outcome {
+function listFixed(
+  server: Server,
+  call: Call,
+  list: CachedList,
+  entries: Iterable<Listed>,
+  member: string = list,
+): Outcome {
   const cursor = cursorParam(call.params)
   const items = Array.from(entries, ({ listed }) => listed)
   const outcome = listPage(server, list, member, items, cursor)

@@ -44,7 +44,8 @@ export function secretFields(form: CompiledForm): string[] {
 
 function projectForm(json: JsonObject): JsonObject {
   const { type, properties, required } = json
-  if (type !== 'object' || !isObject(properties)) throw new TypeError('cannot use the form: it must be an object schema')
+  if (type !== 'object' || !isObject(properties))
+    throw new TypeError('cannot use the form: it must be an object schema')
   const projected = Object.entries(properties).map(([name, field]) => [name, projectField(name, field)])
   const form: JsonObject = { type: 'object', properties: Object.fromEntries(projected) }
   if (Array.isArray(required) && required.length > 0) form['required'] = required
@@ -67,7 +68,11 @@ function projectField(name: string, field: unknown): JsonObject {
     case 'boolean':
       return { type: 'boolean', ...pick(field, COMMON) }
     case 'array':
-      return { type: 'array', items: projectItems(name, field['items']), ...pick(field, [...COMMON, 'minItems', 'maxItems']) }
+      return {
+        type: 'array',
+        items: projectItems(name, field['items']),
+        ...pick(field, [...COMMON, 'minItems', 'maxItems']),
+      }
     default:
       throw unfit(name)
   }

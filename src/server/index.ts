@@ -15,7 +15,15 @@ export {
 export { definePrompt, type Prompt, type PromptOptions, type PromptReturn } from './define-prompt.ts'
 export { defineForm } from './form.ts'
 export { AskError, ProtocolError, ToolError } from './errors.ts'
-export type { ElicitAnswer, InputAnswers, InputAsk, InputParams, SamplingContent, SamplingMessage, UrlAnswer } from './asks.ts'
+export type {
+  ElicitAnswer,
+  InputAnswers,
+  InputAsk,
+  InputParams,
+  SamplingContent,
+  SamplingMessage,
+  UrlAnswer,
+} from './asks.ts'
 export type { CacheHints } from './define.ts'
 export type { CallContext, LookupContext } from './context.ts'
 export type { Complete } from './completion.ts'

@@ -70,7 +70,8 @@ export class CallJournal implements Journal {
     let mayBeEarly = !ask.needsId || wasSeen
     for (;;) {
       const key = wireKey(ask.key, record.attempt)
-      const raw = record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request))
+      const raw =
+        record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request))
       if (this.#isClosed) return NEVER
       const checked = await this.#busy(() => this.#check(ask, raw))
       if (checked.ok) {

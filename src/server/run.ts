@@ -100,7 +100,8 @@ export interface ReadResult {
 /** Reads a resource. @throws {ProtocolError} ResourceNotFound with the URI, or InvalidParams for what is no URI */
 export async function readResource(server: Server, call: Call): Promise<ReadResult> {
   const uri = stringParam(call.params, 'uri')
-  if (!isUri(uri)) throw new ProtocolError('InvalidParams', 'Invalid params: params.uri must be an absolute URI', { uri })
+  if (!isUri(uri))
+    throw new ProtocolError('InvalidParams', 'Invalid params: params.uri must be an absolute URI', { uri })
   for (const { found, read } of candidates(server, uri)) {
     enter(call, found)
     const result = await guarded(call, async () => toContents(uri, found.mimeType, await read(createContext(call))))

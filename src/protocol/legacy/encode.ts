@@ -86,7 +86,9 @@ function contentBlock(block: JsonObject, version: LegacyVersion): JsonObject {
 }
 
 function linkText({ uri, name, description }: JsonObject): string {
-  return description === undefined ? `${String(name)}: ${String(uri)}` : `${String(name)} (${String(description)}): ${String(uri)}`
+  return description === undefined
+    ? `${String(name)}: ${String(uri)}`
+    : `${String(name)} (${String(description)}): ${String(uri)}`
 }
 
 function withAnnotations(entry: JsonObject, version: LegacyVersion): JsonObject {
