@@ -45,7 +45,7 @@ export interface CallHost {
   waitUntil(work: Promise<unknown>): void
 }
 
-const NEVER = new Promise<never>(() => {})
+
 
 /** How many microtasks a handler without I/O may take before a timer is worth its cost. */
 const IMMEDIATE_TURNS = 40
@@ -178,7 +178,7 @@ export class LiveCall {
     if (params === undefined)
       throw new ToolError(`This client cannot be asked: ${version} has no words for the question`)
     if (!this.call.takesStream) throw unaskable(method, params, version)
-    if (this.#isOver) return NEVER
+    if (this.#isOver) return new Promise(() => {})
     const stream = this.#open()
     this.#host.remember(stream, this.#journal.memory())
     return this.#host.ask(stream, { key: ask.key, wire, request: { method, params }, ttlMs: ask.ttlMs })

@@ -31,6 +31,8 @@ export const limits = {
   schemaDepth: 32,
   /** Subschemas of a JSON schema an author declares: composition keywords multiply the work of a validation. */
   schemaNodes: 2_000,
+  /** Items of a list whose raw schema says `uniqueItems`: each is compared with each other one. */
+  uniqueItems: 1_000,
   /** Values of one completion answer. The specification allows no more. */
   completionValues: 100,
   /** A resource URI. Longer than any real one, short enough to match against every template. */

@@ -78,9 +78,8 @@ export class Exchange {
     this.#abort()
     return new Promise((resolve) => {
       this.#begin = resolve
-      // A client that left before then is sent nothing, and no stream is opened for it.
-      const begin = (): unknown => this.#isOver || this.#open()
-      const quiet = this.#accepted.sse ? setTimeout(begin, limits.quietMs) : undefined
+      // No stream, with its timer, for a client that left before.
+      const quiet = this.#accepted.sse ? setTimeout(() => this.#isOver || this.#open(), limits.quietMs) : undefined
       if (this.#stream) resolve(this.#streamed(this.#stream))
       void working.then(() => {
         clearTimeout(quiet)

@@ -90,7 +90,7 @@ export const ERA_RUNGS: readonly Rung[] = [
   {
     name: 'a claim names a version that is not modern, or not known',
     applies: ({ claim }) => claim !== undefined && !isModernVersion(claim),
-    decide: ({ claim }) => unsupported(claim as string),
+    decide: ({ claim }) => unsupportedVersion(claim as string),
   },
   {
     name: 'a modern claim',
@@ -110,7 +110,7 @@ export const ERA_RUNGS: readonly Rung[] = [
   {
     name: 'a header that names no version known here',
     applies: ({ header }) => header !== null,
-    decide: ({ header }) => unsupported(header as string),
+    decide: ({ header }) => unsupportedVersion(header as string),
   },
   {
     name: 'no version at all, but a method only modern revisions have',
@@ -142,7 +142,7 @@ export function classifyRequest(request: JsonRpcRequest, header: string | null):
 
 /** @throws {ProtocolError} UnsupportedProtocolVersion for a header that names no version known here */
 export function checkHeader(header: string | null): void {
-  if (header !== null && !isModernVersion(header) && !isLegacyVersion(header)) throw unsupported(header)
+  if (header !== null && !isModernVersion(header) && !isLegacyVersion(header)) throw unsupportedVersion(header)
 }
 
 /**
@@ -163,7 +163,8 @@ export function isSince(version: ProtocolVersion, since: ProtocolVersion): boole
   return version >= since
 }
 
-function unsupported(requested: string): ProtocolError {
+/** The error for a version that is neither modern nor legacy, or is legacy where only a modern one can be meant. */
+export function unsupportedVersion(requested: string): ProtocolError {
   return new ProtocolError('UnsupportedProtocolVersion', `Unsupported protocol version: '${requested.slice(0, 64)}'`, {
     supported: [...MODERN_VERSIONS],
     requested,

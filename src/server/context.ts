@@ -118,13 +118,14 @@ export function createContext(call: Call): CallContext {
     log(level, data, logger) {
       if (call.logLevel === undefined || !isAtLeast(level, call.logLevel)) return
       if (++messages > limits.logMessages) return
-      emit('notifications/message', logger === undefined ? { level, data } : { level, logger, data })
+      const known = { data: data ?? null, ...(logger !== undefined && { logger }) }
+      emit('notifications/message', { level, ...known })
     },
     progress(progress, total, message) {
       const progressToken = call.progressToken
       if (progressToken === undefined || !Number.isFinite(progress) || progress <= lastProgress) return
       lastProgress = progress
-      const known = { ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
+      const known = { ...(Number.isFinite(total) && { total }), ...(message !== undefined && { message }) }
       emit('notifications/progress', { progressToken, progress, ...known })
     },
     elicit: (key, ask) => askForm(call, key, ask),

@@ -123,5 +123,5 @@ function common(identity: JsonObject, what: string, options: Readable & { size?:
 
 /** True for an absolute URI a resource may have. */
 export function isUri(uri: string): boolean {
-  return uri.length <= limits.uriChars && /^[A-Za-z][A-Za-z0-9+.-]*:[^\s]+$/.test(uri)
+  return uri.length <= limits.uriChars && /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]+$/.test(uri)
 }

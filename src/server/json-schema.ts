@@ -3,6 +3,8 @@
 
 import { Validator, type OutputUnit } from '@cfworker/json-schema'
 import * as z from 'zod'
+// Not `z.core.$ZodAsyncError`: a value read from that namespace brings all of it into the bundle, every locale included.
+import { $ZodAsyncError } from 'zod/v4/core'
 import { limits } from '../limits.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
 
@@ -74,7 +76,7 @@ function compileZod(schema: z.core.$ZodType, side: 'input' | 'output', what: str
     try {
       return fromZod(z.safeParse(schema, value))
     } catch (error) {
-      if (!(error instanceof z.core.$ZodAsyncError)) throw error
+      if (!(error instanceof $ZodAsyncError)) throw error
       isAsync = true
       return parse(value)
     }
@@ -93,14 +95,73 @@ function toIssue({ path, message }: z.core.$ZodIssue): Issue {
 
 function compileRaw(schema: JsonSchema, what: string): CompiledSchema {
   checkSchema(schema, what)
-  const validator = new Validator(schema, '2020-12', false)
+  const tamed = tame(schema)
+  // One that stops at the first error decides: one that goes on looks into every branch, which takes time exponential in
+  // the depth of the value when a schema refers to itself.
+  const quick = new Validator(tamed, '2020-12', true)
+  const thorough = refersToItself(tamed) ? quick : new Validator(tamed, '2020-12', false)
   return {
     json: schema,
     parse(value) {
-      const { valid, errors } = validator.validate(value)
-      return valid ? { ok: true, value } : { ok: false, issues: errors.filter(isLeaf).map(fromUnit) }
+      try {
+        if (quick.validate(value).valid) return { ok: true, value }
+        return { ok: false, issues: errorsOf(value, thorough, quick).filter(isLeaf).map(fromUnit) }
+      } catch (error) {
+        return { ok: false, issues: [{ path: '', message: whyUnchecked(error) }] }
+      }
     },
   }
+}
+
+/** The validator writes the path of every value as a URI, and spreads the errors of all items into one call. */
+function whyUnchecked(error: unknown): string {
+  if (error instanceof URIError) return 'has a key that is not well-formed Unicode'
+  if (error instanceof RangeError) return 'is too large to be checked'
+  throw error
+}
+
+function errorsOf(value: unknown, thorough: Validator, quick: Validator): OutputUnit[] {
+  try {
+    return thorough.validate(value).errors
+  } catch (error) {
+    // Too many errors to list all of them.
+    if (!(error instanceof RangeError)) throw error
+    return quick.validate(value).errors
+  }
+}
+
+/** The schema as it is enforced: what is cheap to check comes first, and long lists are not compared item with item. */
+function tame(schema: JsonSchema): JsonSchema {
+  const copy = structuredClone(schema)
+  const nodes = Array.from(subschemas(copy), ([node]) => node)
+  for (const node of nodes) {
+    const { properties, uniqueItems, maxItems = Number.POSITIVE_INFINITY, allOf = [] } = node
+    if (isObject(properties)) {
+      const isCheap = ([, field]: [string, unknown]) => isObject(field) && ('const' in field || 'enum' in field)
+      const entries = Object.entries(properties)
+      node['properties'] = Object.fromEntries([
+        ...entries.filter(isCheap),
+        ...entries.filter((entry) => !isCheap(entry)),
+      ])
+    }
+    if (uniqueItems !== true) continue
+    delete node['uniqueItems']
+    node['maxItems'] = Math.min(maxItems as number, limits.uniqueItems)
+    node['allOf'] = [...(allOf as unknown[]), { if: { minItems: limits.uniqueItems + 1 }, else: { uniqueItems } }]
+  }
+  return copy
+}
+
+/** True if following references can lead back to a schema they come from. */
+function refersToItself(root: JsonObject, from = root, open = new Set<unknown>(), done = new Set<unknown>()): boolean {
+  if (open.has(from) || done.has(from)) return open.has(from)
+  open.add(from)
+  const refs = [...subschemas(from)].flatMap(([{ $ref, $dynamicRef }]) => [$ref, $dynamicRef])
+  const targets = refs.map((ref) => targetOf(root, ref)).filter(isObject)
+  const isFound = targets.some((target) => refersToItself(root, target, open, done))
+  open.delete(from)
+  done.add(from)
+  return isFound
 }
 
 // These only say that something below them failed, and that is listed itself.
@@ -180,22 +241,24 @@ function checkNode(root: JsonObject, node: JsonObject, refuse: (problem: string)
   }
   for (const key of ['$ref', '$dynamicRef']) {
     const ref = node[key]
-    if (ref !== undefined && !resolves(root, ref))
+    if (ref !== undefined && targetOf(root, ref) === undefined)
       refuse(`has a ${key} to '${String(ref)}' that is not inside the schema`)
   }
 }
 
-function resolves(root: JsonObject, ref: unknown): boolean {
-  if (typeof ref !== 'string' || !ref.startsWith('#')) return false
-  if (ref === '#') return true
+/** The schema a reference names, or undefined when it names none inside `root`. */
+function targetOf(root: JsonObject, ref: unknown): JsonObject | boolean | undefined {
+  if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
+  if (ref === '#') return root
   if (!ref.startsWith('#/')) {
     const anchor = ref.slice(1)
-    return [...subschemas(root)].some(([node]) => node['$anchor'] === anchor || node['$dynamicAnchor'] === anchor)
+    const nodes = Array.from(subschemas(root), ([node]) => node)
+    return nodes.find((node) => node['$anchor'] === anchor || node['$dynamicAnchor'] === anchor)
   }
   let value: unknown = root
   for (const token of ref.slice(2).split('/').map(unescapePointer)) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, token)) return false
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, token)) return undefined
     value = (value as JsonObject)[token]
   }
-  return isObject(value) || typeof value === 'boolean'
+  return isObject(value) || typeof value === 'boolean' ? value : undefined
 }

@@ -17,7 +17,8 @@ export interface StateBinding {
 
 /**
  * Seals the memory of a call.
- * @throws {Error} when it grew over `limits.requestStateBytes`, naming what takes the room
+ * @throws {Error} when it grew over `limits.requestStateBytes`, naming what takes the room. An answer that does is the
+ * client's fault: a {ProtocolError} InvalidParams
  */
 export async function sealState(
   sealer: Sealer,
@@ -34,14 +35,22 @@ export async function sealState(
     memory,
   })
   if (token.length <= limits.requestStateBytes) return token
-  throw new Error(`the call remembers more than ${limits.requestStateBytes} bytes: ${largestStep(memory)}`)
+  const [step, answer] = [largest(memory['s']), largest(memory['a'])]
+  if (answer.bytes > step.bytes) {
+    throw new ProtocolError(
+      'InvalidParams',
+      `Invalid params: the answer to "${answer.key}" is too large to be remembered`,
+    )
+  }
+  const most = `step '${step.key}' holds ${step.bytes} of them`
+  throw new Error(`the call remembers more than ${limits.requestStateBytes} bytes: ${most}`)
 }
 
-function largestStep({ s: steps }: JsonObject): string {
-  if (!isObject(steps)) return 'its answers are too large'
-  const sizes = Object.entries(steps).map(([key, value]) => ({ key, bytes: JSON.stringify(value).length }))
-  const { key, bytes } = sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a))
-  return `step '${key}' holds ${bytes} of them`
+function largest(entries: unknown): { key: string; bytes: number } {
+  const sizes = Object.entries(isObject(entries) ? entries : {}).map(([key, value]) => {
+    return { key, bytes: JSON.stringify(value).length }
+  })
+  return sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a), { key: '', bytes: 0 })
 }
 
 /**

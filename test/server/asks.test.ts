@@ -77,16 +77,25 @@ describe('ctx.inputRequest', () => {
   test('returns the completion, and asks again when the answer is none', async () => {
     const client = asking({ sampling: {} }, sample({ messages: [message({ type: 'text', text: 'Hi' })] }))
     const answer = { role: 'assistant', content: { type: 'text', text: 'Hello' }, model: 'm' }
-    const { result } = await client.answer('ask', {}, { answers: { s: { role: 'robot' }, 's:2': answer }, unchecked: true })
+    const { result } = await client.answer(
+      'ask',
+      {},
+      { answers: { s: { role: 'robot' }, 's:2': answer }, unchecked: true },
+    )
     expect(result.content).toEqual([{ type: 'text', text: 'm' }])
   })
 
   test('needs sampling.tools for tools and sampling.context for context', async () => {
-    const lacks = async (params: object) => (await asking({ sampling: {} }, sample(params)).error('tools/call', { name: 'ask' })).data
+    const lacks = async (params: object) =>
+      (await asking({ sampling: {} }, sample(params)).error('tools/call', { name: 'ask' })).data
     expect(await lacks({ tools: [] })).toEqual({ requiredCapabilities: { sampling: { tools: {} } } })
     expect(await lacks({ toolChoice: {} })).toEqual({ requiredCapabilities: { sampling: { tools: {} } } })
-    expect(await lacks({ includeContext: 'thisServer' })).toEqual({ requiredCapabilities: { sampling: { context: {} } } })
-    const none = await asking({ sampling: {} }, sample({ includeContext: 'none' })).result('tools/call', { name: 'ask' })
+    expect(await lacks({ includeContext: 'thisServer' })).toEqual({
+      requiredCapabilities: { sampling: { context: {} } },
+    })
+    const none = await asking({ sampling: {} }, sample({ includeContext: 'none' })).result('tools/call', {
+      name: 'ask',
+    })
     expect(none.resultType).toBe('input_required')
   })
 
@@ -94,7 +103,12 @@ describe('ctx.inputRequest', () => {
     const use = { type: 'tool_use', id: '1', name: 't', input: {} }
     const result = { type: 'tool_result', toolUseId: '1', content: [] }
     const text = { type: 'text', text: 'x' }
-    const unbalanced = [[message([use])], [message(result)], [message(use), message(text)], [message(use), message([result, text])]]
+    const unbalanced = [
+      [message([use])],
+      [message(result)],
+      [message(use), message(text)],
+      [message(use), message([result, text])],
+    ]
     for (const messages of unbalanced) {
       const answer = await asking({ sampling: {} }, sample({ messages })).result('tools/call', { name: 'ask' })
       expect(answer.isError).toBe(true)
@@ -105,7 +119,9 @@ describe('ctx.inputRequest', () => {
   })
 
   test('needs roots for roots', async () => {
-    const client = asking({}, async (ctx) => (await ctx.inputRequest('r', { method: 'roots/list' })).roots.length.toString())
+    const client = asking({}, async (ctx) =>
+      (await ctx.inputRequest('r', { method: 'roots/list' })).roots.length.toString(),
+    )
     const error = await client.error('tools/call', { name: 'ask' })
     expect(error).toMatchObject({ status: 400, code: -32021, data: { requiredCapabilities: { roots: {} } } })
   })
@@ -150,7 +166,13 @@ describe('a form', () => {
       score: { type: 'number' },
       yes: { type: 'boolean' },
       one: { type: 'string', enum: ['a', 'b'] },
-      titled: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }, { const: 'g', title: 'Green' }] },
+      titled: {
+        type: 'string',
+        oneOf: [
+          { const: 'r', title: 'Red' },
+          { const: 'g', title: 'Green' },
+        ],
+      },
       many: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1 },
       id: { type: 'string' },
     })

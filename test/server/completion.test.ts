@@ -23,7 +23,11 @@ const fetcher = serve({ prompts: [prompt], resources: [template, plain] })
 describeEras(
   'completion/complete',
   (client) => {
-    const ask = (ref: object, name: string, value: string, more: object = {}) => ({ ref, argument: { name, value }, ...more })
+    const ask = (ref: object, name: string, value: string, more: object = {}) => ({
+      ref,
+      argument: { name, value },
+      ...more,
+    })
     const review = { type: 'ref/prompt', name: 'review' }
     const note = { type: 'ref/resource', uri: 'note://{id}' }
 
@@ -61,7 +65,10 @@ describeEras(
         ask(review, 'id', '', { context: { arguments: { tone: 5 } } }),
       ]
       for (const params of bad) {
-        expect(await client.error('completion/complete', params), JSON.stringify(params)).toMatchObject({ code: -32602, status: 200 })
+        expect(await client.error('completion/complete', params), JSON.stringify(params)).toMatchObject({
+          code: -32602,
+          status: 200,
+        })
       }
     })
   },

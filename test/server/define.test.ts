@@ -20,7 +20,8 @@ const header = (type: z.ZodType, name: string) => type.meta({ 'x-mcp-header': na
 
 describe('defineTool', () => {
   test('refuses names that are empty, too long or not visible ASCII', () => {
-    for (const name of ['', 'a b', 'a,b', 'é', 'a\n', 'x'.repeat(129)]) expect(() => tool(name), name).toThrow(TypeError)
+    for (const name of ['', 'a b', 'a,b', 'é', 'a\n', 'x'.repeat(129)])
+      expect(() => tool(name), name).toThrow(TypeError)
   })
 
   test('warns about names that some hosts reject', () => {
@@ -33,15 +34,27 @@ describe('defineTool', () => {
   })
 
   test('refuses arguments that are no object', () => {
-    for (const schema of [z.string(), z.array(z.string()), z.union([z.object({}), z.string()]), { type: 'array' }, {}]) {
+    for (const schema of [
+      z.string(),
+      z.array(z.string()),
+      z.union([z.object({}), z.string()]),
+      { type: 'array' },
+      {},
+    ]) {
       expect(() => withInput(schema)).toThrow(/arguments are an object/)
     }
   })
 
   test('puts type object at the root of a union of objects, with all branches', () => {
     const union = withInput(z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]))
-    expect(union.listed['inputSchema']).toMatchObject({ type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] })
-    const tagged = z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })])
+    expect(union.listed['inputSchema']).toMatchObject({
+      type: 'object',
+      anyOf: [{ required: ['a'] }, { required: ['b'] }],
+    })
+    const tagged = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('a') }),
+      z.object({ kind: z.literal('b') }),
+    ])
     expect(withInput(tagged).listed['inputSchema']).toMatchObject({ type: 'object' })
   })
 
@@ -58,10 +71,20 @@ describe('defineTool', () => {
     for (const src of ['http://example.com/i.png', 'javascript:alert(1)', 'file:///i.png', 'data:text/html,x']) {
       expect(() => tool('t', { icons: [{ src }] }), src).toThrow(/icon/)
     }
-    for (const key of ['io.modelcontextprotocol/x', 'dev.mcp/x', 'com.mcp.tools/x', '-a/x', 'a b', 'progressToken', 'a/-', '']) {
+    for (const key of [
+      'io.modelcontextprotocol/x',
+      'dev.mcp/x',
+      'com.mcp.tools/x',
+      '-a/x',
+      'a b',
+      'progressToken',
+      'a/-',
+      '',
+    ]) {
       expect(() => tool('t', { _meta: { [key]: 1 } }), key).toThrow(/_meta/)
     }
-    for (const key of ['com.example.mcp/x', 'com.example/', 'name', 'com.example/a_b.c-d']) tool('t', { _meta: { [key]: 1 } })
+    for (const key of ['com.example.mcp/x', 'com.example/', 'name', 'com.example/a_b.c-d'])
+      tool('t', { _meta: { [key]: 1 } })
   })
 })
 
@@ -122,7 +145,11 @@ describe('raw JSON Schema', () => {
   test.each<[string, () => unknown, RegExp]>([
     ['another dialect', object({ $schema: 'http://json-schema.org/draft-07/schema#' }), /dialect/],
     ['another dialect inside', object({ properties: { a: { $schema: 'urn:x' } } }), /#\/properties\/a declares/],
-    ['a network reference', object({ properties: { a: { $ref: 'https://example.com/s.json' } } }), /not inside the schema/],
+    [
+      'a network reference',
+      object({ properties: { a: { $ref: 'https://example.com/s.json' } } }),
+      /not inside the schema/,
+    ],
     ['a relative reference', object({ properties: { a: { $ref: 'other.json' } } }), /not inside the schema/],
     ['a reference to nothing', object({ properties: { a: { $ref: '#/$defs/nothing' } } }), /not inside the schema/],
     ['an unknown anchor', object({ properties: { a: { $ref: '#nothing' } } }), /not inside the schema/],
@@ -145,8 +172,10 @@ describe('raw JSON Schema', () => {
 
 describe('definePrompt', () => {
   test('refuses arguments that do not accept strings, and completion for arguments it has not', () => {
-    const define = (args: Schema, complete: object = {}) => () =>
-      definePrompt('p', { description: 'p', arguments: args, complete: complete as never, get: () => 'x' })
+    const define =
+      (args: Schema, complete: object = {}) =>
+      () =>
+        definePrompt('p', { description: 'p', arguments: args, complete: complete as never, get: () => 'x' })
     expect(define(z.object({ n: z.number() }))).toThrow(/"n" must accept strings/)
     expect(define(z.object({ n: z.literal(5) }))).toThrow(/"n" must accept strings/)
     expect(define(z.string())).toThrow(/object schema/)
@@ -161,10 +190,21 @@ describe('resources', () => {
     for (const uri of ['', 'no-scheme', 'a b://x', `x:${'y'.repeat(2_048)}`]) {
       expect(() => defineResource(uri, options), uri).toThrow(TypeError)
     }
-    for (const template of ['note://{', 'note://}', 'note://{a', 'note://{?a}', 'note://{a*}', 'note://{a}{a}', 'x{a}', 'n://{a,b}']) {
+    for (const template of [
+      'note://{',
+      'note://}',
+      'note://{a',
+      'note://{?a}',
+      'note://{a*}',
+      'note://{a}{a}',
+      'x{a}',
+      'n://{a,b}',
+    ]) {
       expect(() => defineResourceTemplate(template, options), template).toThrow(TypeError)
     }
-    expect(() => defineResourceTemplate('n://{a}', { ...options, complete: { b: () => [] } as never })).toThrow(/no \{b\}/)
+    expect(() => defineResourceTemplate('n://{a}', { ...options, complete: { b: () => [] } as never })).toThrow(
+      /no \{b\}/,
+    )
   })
 
   test('refuse caching hints that are no whole milliseconds', () => {

@@ -2,7 +2,13 @@
 
 import * as z from 'zod'
 import { describe, expect, test } from 'vitest'
-import { definePrompt, defineResource, defineResourceTemplate, defineTool, type ServerOptions } from '../../src/server/index.ts'
+import {
+  definePrompt,
+  defineResource,
+  defineResourceTemplate,
+  defineTool,
+  type ServerOptions,
+} from '../../src/server/index.ts'
 import { describeEras, modern } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 
@@ -34,7 +40,10 @@ describeEras(
       const seen: string[] = []
       let cursor: string | undefined
       do {
-        const page = (await client.result(method, cursor === undefined ? {} : { cursor })) as unknown as Record<string, unknown>
+        const page = (await client.result(method, cursor === undefined ? {} : { cursor })) as unknown as Record<
+          string,
+          unknown
+        >
         const entries = page[member] as { name: string }[]
         expect(entries).toHaveLength(1)
         seen.push(entries[0]!.name)
@@ -82,8 +91,14 @@ describe('caching hints', () => {
     const cache = { tools: { ttlMs: 1, scope: 'private' as const } }
     const client = modern(serve({ tools, resources: [shared, ...resources], cache }))
     expect(await client.result('tools/list')).toMatchObject({ ttlMs: 1, cacheScope: 'private' })
-    expect(await client.result('resources/read', { uri: 'test://shared' })).toMatchObject({ ttlMs: 60_000, cacheScope: 'public' })
-    expect(await client.result('resources/read', { uri: 'test://a' })).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+    expect(await client.result('resources/read', { uri: 'test://shared' })).toMatchObject({
+      ttlMs: 60_000,
+      cacheScope: 'public',
+    })
+    expect(await client.result('resources/read', { uri: 'test://a' })).toMatchObject({
+      ttlMs: 0,
+      cacheScope: 'private',
+    })
   })
 
   test('keep the result of a retry from any cache', async () => {
@@ -93,7 +108,11 @@ describe('caching hints', () => {
       read: async (ctx) => (await ctx.elicit('q', { message: 'q', schema: z.object({}) })).action,
     })
     const client = modern(serve({ resources: [asking] }), { capabilities: { elicitation: {} } })
-    const { rounds, result } = await client.converse('resources/read', { uri: 'test://asking' }, { answers: { q: { action: 'decline' } } })
+    const { rounds, result } = await client.converse(
+      'resources/read',
+      { uri: 'test://asking' },
+      { answers: { q: { action: 'decline' } } },
+    )
     expect(rounds[0]).not.toHaveProperty('ttlMs')
     expect(result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
   })

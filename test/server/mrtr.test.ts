@@ -173,21 +173,33 @@ describe('requestState', () => {
       const altered = parts.with(i, flipped).join('.')
       expect(await client.error('tools/call', retry(altered))).toMatchObject({ code: -32602, status: 200 })
     }
-    for (const broken of ['', 'x', `${requestState}-TAMPERED`, requestState.slice(0, -4), '....', 'a'.repeat(100_000)]) {
+    for (const broken of [
+      '',
+      'x',
+      `${requestState}-TAMPERED`,
+      requestState.slice(0, -4),
+      '....',
+      'a'.repeat(100_000),
+    ]) {
       expect(await client.error('tools/call', retry(broken))).toMatchObject({ code: -32602 })
     }
   })
 
   test('is refused on another call: other arguments, other tool, other method', async () => {
     const { requestState } = await firstRound('echo', { text: 'a' })
-    expect(await client.error('tools/call', retry(requestState, { arguments: { text: 'b' } }))).toMatchObject({ code: -32602 })
+    expect(await client.error('tools/call', retry(requestState, { arguments: { text: 'b' } }))).toMatchObject({
+      code: -32602,
+    })
     expect(await client.error('tools/call', retry(requestState, { name: 'one' }))).toMatchObject({ code: -32602 })
     expect(await client.error('prompts/get', { name: 'asking', requestState })).toMatchObject({ code: -32602 })
   })
 
   test('fits the same arguments in another order, whatever `_meta` says', async () => {
     const client2 = modern(fetcher, { capabilities: ALL, clientInfo: { name: 'other', version: '2' } })
-    const result = await client.result('tools/call', { name: 'echo', arguments: { text: 'a', more: [1, { x: 1, y: 2 }] } })
+    const result = await client.result('tools/call', {
+      name: 'echo',
+      arguments: { text: 'a', more: [1, { x: 1, y: 2 }] },
+    })
     const { requestState } = result as unknown as { requestState: string }
     const args = { more: [1, { y: 2, x: 1 }], text: 'a' }
     const again = await client2.result('tools/call', retry(requestState, { arguments: args }))

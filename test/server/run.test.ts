@@ -70,7 +70,11 @@ const tools = [
   returner('returns_error', { content: [{ type: 'text', text: 'no' }], structuredContent: { a: 1 }, isError: true }),
 ]
 const prompts = [
-  definePrompt('greet', { description: 'Greets.', arguments: z.object({ name: z.string() }), get: ({ name }) => `Hi ${name}` }),
+  definePrompt('greet', {
+    description: 'Greets.',
+    arguments: z.object({ name: z.string() }),
+    get: ({ name }) => `Hi ${name}`,
+  }),
   definePrompt('broken', {
     description: 'Broken.',
     get: () => {
@@ -99,7 +103,11 @@ describeEras(
   (client) => {
     const textOf = async (name: string, args?: unknown) => {
       const result = await client.result('tools/call', { name, arguments: args }, { unchecked: true })
-      return { isError: result.isError ?? false, text: (result.content[0] as { text?: string } | undefined)?.text, result }
+      return {
+        isError: result.isError ?? false,
+        text: (result.content[0] as { text?: string } | undefined)?.text,
+        result,
+      }
     }
 
     test('answers arguments that do not fit with a tool error that names each field', async () => {
@@ -116,7 +124,10 @@ describeEras(
 
     test('refuses arguments that are no object, and an unknown tool, with -32602', async () => {
       for (const args of [[], 'x', 5, false]) {
-        expect(await client.error('tools/call', { name: 'add', arguments: args })).toMatchObject({ code: -32602, status: 200 })
+        expect(await client.error('tools/call', { name: 'add', arguments: args })).toMatchObject({
+          code: -32602,
+          status: 200,
+        })
       }
       for (const name of ['nothing', '__proto__', 'toString', '']) {
         const error = await client.error('tools/call', { name })
@@ -129,7 +140,9 @@ describeEras(
       expect((await textOf('raw', { method: 'phone' })).isError).toBe(true)
       expect((await textOf('raw', { method: 'email', extra: 1 })).text).toContain('extra')
       expect((await textOf('raw', { method: 'email' })).isError).toBe(false)
-      expect((await textOf('raw', { email: 'bad' })).text).toMatch(/^Internal error \(request .*\): the result does not fit .* ok/)
+      expect((await textOf('raw', { email: 'bad' })).text).toMatch(
+        /^Internal error \(request .*\): the result does not fit .* ok/,
+      )
     })
 
     test('waits for an asynchronous schema', async () => {
@@ -140,7 +153,9 @@ describeEras(
     test('refuses output that does not fit its schema, naming the field and no value', async () => {
       const { isError, text, result } = await textOf('add', { a: 9, b: 9 })
       expect(isError).toBe(true)
-      expect(text).toMatch(/^Internal error \(request [0-9a-f-]{36}\): the result does not fit the output schema at sum$/)
+      expect(text).toMatch(
+        /^Internal error \(request [0-9a-f-]{36}\): the result does not fit the output schema at sum$/,
+      )
       expect(result).not.toHaveProperty('structuredContent')
     })
 
@@ -150,7 +165,10 @@ describeEras(
         expect(isError, name).toBe(true)
         expect(text, name).toMatch(/^Internal error \(request [0-9a-f-]{36}\)$/)
       }
-      expect(await textOf('throws_tool_error')).toMatchObject({ isError: true, text: 'No such note: ask for another id' })
+      expect(await textOf('throws_tool_error')).toMatchObject({
+        isError: true,
+        text: 'No such note: ask for another id',
+      })
     })
 
     test('passes a ProtocolError on as a JSON-RPC error', async () => {
