@@ -18,9 +18,10 @@ export function refuseOrigin(request: Request, config: Config): string | undefin
   const isTrusted = url.protocol === 'https:' || LOOPBACK.test(url.href) || url.host === config.publicUrl?.host
   if (!isTrusted) return `host '${url.host}' is not served over http: set PUBLIC_URL if it should be`
   if (origin === null || origin === url.origin || origin === config.publicUrl?.origin) return undefined
-  if (config.allowedOrigins.has(origin) || LOOPBACK.test(origin)) return undefined
+  if (config.allowedOrigins.has(origin) || LOOPBACK_ORIGIN.test(origin)) return undefined
   return `origin '${origin.slice(0, 100)}' is not allowed: add it to ALLOWED_ORIGINS if it should be`
 }
 
-/** A URL or an origin on the user's own machine, on any port. */
-const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:\/|$)/
+/** A URL, or an origin, on the user's own machine, on any port. */
+const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?\//
+const LOOPBACK_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/

@@ -1,21 +1,20 @@
-// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, on bare workerd.
-// Reports figures and never asserts them: it fails only when a worker fails or answers wrongly.
+// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what a session
+// costs beside a bare Durable Object, on bare workerd. Reports figures and never asserts them: it fails only when a
+// worker fails or answers wrongly.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { buildWorker, readSettings, varyWorker } from './lib/build.mjs'
-import { measureScenario, measureStartUps, summarise } from './lib/measure.mjs'
-import { report } from './lib/report.mjs'
-import { startWorkerd } from './lib/workerd.mjs'
-import { firstRequest, scenarios, verifyResponse } from './scenarios.mjs'
-import { createToolList } from './workers/answers.ts'
-import { convertTools } from './workers/tools.ts'
+import { heading, report } from './lib/report.mjs'
+import { reportSessions } from './lib/report-sessions.mjs'
+import { measureSessions, sessionParts } from './lib/sessions.mjs'
+import { listWorkers, measureStateless } from './lib/stateless.mjs'
+import { scenarios } from './scenarios.mjs'
 
 const usage = `usage: npm run bench -- [--quick] [--only NAME]... [--tools COUNT]
   --quick        few rounds: shows that everything runs, the figures are rough
-  --only NAME    one scenario, or one worker beside raw and floor
+  --only NAME    "stateless" or "sessions", one scenario of either, or one worker beside raw and floor
   --tools COUNT  publish COUNT tools instead of 50`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,15 +23,16 @@ const sizes = {
   full: { processes: 6, rounds: 20, requests: 40, warmup: 1_500, spawns: 9 },
   quick: { processes: 1, rounds: 10, requests: 40, warmup: 300, spawns: 3 },
 }
+const sessionSizes = {
+  full: { processes: 3, rounds: 20, requests: 40, warmup: 1_000, events: 200, idleStreams: 2_000, idleSeconds: 30 },
+  quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 200, idleSeconds: 15 },
+}
 /** Without these two there are no ratios. */
 const bases = ['raw', 'floor']
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
 
 const options = readOptions()
-const toolList = createToolList(convertTools(options.toolCount))
-const verify = (worker, scenario, response) =>
-  verifyResponse(worker, scenario, response, worker !== 'shipped' && toolList.tools)
 
 try {
   process.stdout.write(`${await bench()}\n`)
@@ -43,113 +43,51 @@ try {
 }
 
 async function bench() {
-  const builds = await buildAll()
-  const cpu = await measureCpu([...builds, ...createVariants(builds)])
-  progress(`starting each worker ${options.size.spawns} times`)
-  const startUp = await measureStartUps(builds, firstRequest, options.size.spawns, verify)
-  const sizes = builds.map(({ name, gzipBytes, minifiedGzipBytes }) => [name, { gzipBytes, minifiedGzipBytes }])
+  mkdirSync(results, { recursive: true })
+  const { stateless, sessions } = options
+  const machine = { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg(), node: process.version }
   const outcome = {
     taken: new Date().toISOString(),
-    machine: { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg(), node: process.version },
-    ...options.size,
-    toolCount: options.toolCount,
-    cpu,
-    sizes: Object.fromEntries(sizes),
-    startUp,
+    machine,
+    ...(stateless && (await measureStateless(stateless, join(results, 'build'), progress))),
+    ...(sessions && { sessions: await measureSessions(sessions, join(results, 'build'), progress) }),
   }
-  const { text, aims } = report(outcome, scenarios)
+  const reports = [stateless && report(outcome, scenarios), sessions && reportSessions(outcome.sessions)].filter(Boolean)
+  const aims = reports.flatMap((each) => each.aims)
   writeFileSync(join(results, 'latest.json'), JSON.stringify({ ...outcome, aims }, undefined, 2))
-  return `${text}\n\nEvery round is in .results/bench/latest.json.`
+  const texts = reports.map(({ text }) => text)
+  return [heading(outcome), ...texts, 'Every round is in .results/bench/latest.json.'].join('\n\n')
 }
 
-async function buildAll() {
-  mkdirSync(results, { recursive: true })
-  const builds = []
-  for (const worker of options.workers) {
-    progress(`bundling ${worker.name}`)
-    builds.push(await buildWorker(worker, join(results, 'build')))
-  }
-  return builds
-}
-
-/** `unlogged` is `ours` without its log, to show what a line per request costs. */
-function createVariants(builds) {
-  const ours = builds.find(({ name }) => name === 'ours')
-  if (!ours) return []
-  const { settings } = options.workers.find(({ name }) => name === 'ours')
-  return [varyWorker({ name: 'unlogged', settings: { ...settings, vars: { ...settings.vars, LOG: 'off' } } }, ours)]
-}
-
-async function measureCpu(built) {
-  const taken = []
-  for (let i = 1; i <= options.size.processes; i++) {
-    progress(`measuring, process ${i} of ${options.size.processes} of each worker`)
-    taken.push(await measureProcesses(built))
-  }
-  const perWorker = (scenario) => (name) => [name, summarise(taken.map((scenarios) => scenarios[scenario][name]))]
-  return Object.fromEntries(
-    Object.entries(taken[0]).map(([scenario, workers]) => [
-      scenario,
-      Object.fromEntries(Object.keys(workers).map(perWorker(scenario))),
-    ]),
-  )
-}
-
-/** All scenarios, on one process of each worker. */
-async function measureProcesses(built) {
-  const running = []
-  try {
-    for (const { name, serve } of built) running.push({ name, ...(await startWorkerd(serve)) })
-    const measured = {}
-    for (const scenario of options.scenarios) {
-      const able = running.filter(({ name }) => !(scenario.needsBenchTools && name === 'shipped'))
-      measured[scenario.name] = await measureScenario(scenario, able, options.size, verify)
-    }
-    return measured
-  } finally {
-    await Promise.all(running.map((worker) => worker.stop()))
-  }
-}
-
+/** What to measure: a part that was not asked for is undefined. */
 function readOptions() {
-  const { values } = parse()
-  const toolCount = Number(values.tools)
-  const workers = listWorkers(toolCount)
-  const known = [...workers, ...scenarios].map(({ name }) => name)
-  const unknown = values.only.filter((name) => !known.includes(name))
-  if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
-  if (!Number.isInteger(toolCount) || toolCount < 1)
-    stop(`cannot publish "${values.tools}" tools: 1 or more are needed`)
+  const { quick, only, tools } = parse()
+  const toolCount = Number(tools)
+  if (!Number.isInteger(toolCount) || toolCount < 1) stop(`cannot publish "${tools}" tools: 1 or more are needed`)
   if (!existsSync('/proc/self/schedstat')) stop('cannot take CPU times: this system has no /proc/<pid>/schedstat')
-  const pick = (all) => all.filter(({ name }) => values.only.includes(name))
-  const pickedWorkers = pick(workers)
-  const pickedScenarios = pick(scenarios)
-  return {
-    toolCount,
-    size: values.quick ? sizes.quick : sizes.full,
-    workers:
-      pickedWorkers.length === 0
-        ? workers
-        : workers.filter(({ name }) => bases.includes(name) || values.only.includes(name)),
-    scenarios: pickedScenarios.length === 0 ? scenarios : pickedScenarios,
-  }
-}
+  const workers = listWorkers(root, toolCount)
+  const nameOf = ({ name }) => name
+  const statelessNames = [...workers, ...scenarios].map(nameOf)
+  const known = ['stateless', 'sessions', ...statelessNames, ...sessionParts]
+  const unknown = only.filter((name) => !known.includes(name))
+  if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
 
-/** All are built and run with the settings of this repository's wrangler.toml, so that only the code differs. */
-function listWorkers(toolCount) {
-  const config = join(root, 'wrangler.toml')
-  const shipped = readSettings(config)
-  const settings = { ...shipped, objects: {} }
-  const main = (name) => fileURLToPath(new URL(`workers/${name}.ts`, import.meta.url))
-  const define = { TOOL_COUNT: toolCount }
-  const listJson = JSON.stringify(createToolList(convertTools(toolCount)))
-  return [
-    { name: 'raw', main: main('raw'), define: { TOOL_LIST_JSON: listJson }, settings },
-    { name: 'floor', main: main('floor'), define, settings },
-    { name: 'sdk', main: main('sdk'), define, settings },
-    { name: 'ours', main: main('ours'), define, settings },
-    { name: 'shipped', config, settings: shipped },
-  ]
+  const asks = (part, names) => only.length === 0 || only.includes(part) || names.some((name) => only.includes(name))
+  const pick = (all, of) => (all.some((each) => only.includes(of(each))) ? all.filter((each) => only.includes(of(each))) : all)
+  const picked = pick(workers, nameOf)
+  return {
+    stateless: asks('stateless', statelessNames) && {
+      toolCount,
+      size: quick ? sizes.quick : sizes.full,
+      workers: workers.filter((worker) => bases.includes(worker.name) || picked.includes(worker)),
+      scenarios: pick(scenarios, nameOf),
+    },
+    sessions: asks('sessions', sessionParts) && {
+      root,
+      size: quick ? sessionSizes.quick : sessionSizes.full,
+      parts: pick(sessionParts, (name) => name),
+    },
+  }
 }
 
 function parse() {
@@ -159,7 +97,7 @@ function parse() {
     tools: { type: 'string', default: '50' },
   }
   try {
-    return parseArgs({ options: flags })
+    return parseArgs({ options: flags }).values
   } catch (error) {
     return stop(error.message)
   }

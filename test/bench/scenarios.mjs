@@ -97,7 +97,8 @@ function describe({ name, title, description, inputSchema, outputSchema }) {
   ])
 }
 
-function lastEventData(text) {
+/** The data of the last event of an SSE body that has any. */
+export function lastEventData(text) {
   const events = text.split('\n\n').map((event) => event.split('\n').filter((line) => line.startsWith('data:')))
   const last = events.findLast((lines) => lines.some((line) => line.length > 'data: '.length))
   return last.map((line) => line.slice('data:'.length)).join('\n')

@@ -16,6 +16,8 @@ const fetcher = serve(server)
 const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
   fetcher(new Request(`http://localhost${path}`, { redirect: 'manual', ...init }))
 
+const ALLOW = 'GET, POST, DELETE, OPTIONS'
+
 describe('/mcp', () => {
   test('and /mcp/ are the same endpoint, without a redirect', async () => {
     for (const path of ['/mcp', '/mcp/', '/mcp?x=1']) {
@@ -28,9 +30,9 @@ describe('/mcp', () => {
     'answers %s with 405, Allow and a JSON-RPC error without id',
     async (method) => {
       for (const path of ['/mcp', '/mcp/']) {
-        for (const headers of [{}, { 'mcp-session-id': 'x', 'last-event-id': 'y' }, { accept: 'text/event-stream' }]) {
+        for (const headers of [{}, { 'last-event-id': 'y' }, { accept: 'text/event-stream' }]) {
           const response = await send(path, { method, headers })
-          expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+          expect([response.status, response.headers.get('allow')]).toEqual([405, ALLOW])
           expect(await response.json()).toEqual({
             jsonrpc: '2.0',
             error: { code: -32600, message: expect.any(String) },
@@ -43,18 +45,14 @@ describe('/mcp', () => {
   test('answers HEAD with 405, Allow and no body', async () => {
     for (const accept of ['*/*', 'text/html']) {
       const response = await send('/mcp', { method: 'HEAD', headers: { accept } })
-      expect([response.status, response.headers.get('allow'), await response.text()]).toEqual([
-        405,
-        'POST, OPTIONS',
-        '',
-      ])
+      expect([response.status, response.headers.get('allow'), await response.text()]).toEqual([405, ALLOW, ''])
     }
   })
 
   test('answers a browser with 405, Allow and a page that says what to do', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
     const response = await send('/mcp', { headers: { accept } })
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+    expect([response.status, response.headers.get('allow')]).toEqual([405, ALLOW])
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const page = await response.text()
     expect(page).toContain('http://localhost/mcp')

@@ -85,7 +85,6 @@ test('a request that needs no memory asks for no key, and so touches no object',
   await modern(alone).result('server/discover')
   await modern(alone).call('slowly', { text: 'x', ms: 0 }, { progressToken: 1 })
   await modern(alone).result('tools/list')
-  await legacy(alone, '2025-11-25').result('initialize')
   await legacy(alone, '2025-11-25').call('slowly', { text: 'x', ms: 0 })
   expect(keys).not.toHaveBeenCalled()
 })

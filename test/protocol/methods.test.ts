@@ -83,9 +83,6 @@ describeEras(
       'toString',
       '__proto__',
       'notifications/initialized',
-      'logging/setLevel',
-      'resources/subscribe',
-      'resources/unsubscribe',
       'sampling/createMessage',
       'elicitation/create',
       'roots/list',
@@ -97,6 +94,19 @@ describeEras(
       const error = await client.error(method, {}, { headers })
       // Blanks at the end of a header are no part of its value, so on modern that method does not match.
       expect(error).toMatchObject(isModern && method.endsWith(' ') ? { status: 400, code: -32020 } : unknown)
+    })
+
+    test('that is about a session does not exist on modern, and names what is missing without one', async () => {
+      for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
+        const error = await client.error(method, { uri: 'test://page' })
+        expect(error).toMatchObject(isModern ? unknown : { status: 400, code: -32600 })
+        if (!isModern) expect(error.message).toContain('needs a session')
+      }
+    })
+
+    test('that sets a level has no effect without a session, and does not exist on modern', async () => {
+      if (isModern) expect(await client.error('logging/setLevel', { level: 'info' })).toMatchObject(unknown)
+      else expect(await client.result('logging/setLevel', { level: 'info' })).toEqual({})
     })
 
     test('of the other era is unknown', async () => {
@@ -113,6 +123,9 @@ test.each<[method: string, eras: string[]]>([
   ['server/discover', ['modern']],
   ['initialize', ['legacy']],
   ['ping', ['legacy']],
+  ['logging/setLevel', ['legacy']],
+  ['resources/subscribe', ['legacy']],
+  ['resources/unsubscribe', ['legacy']],
   ['tools/list', ['modern', 'legacy']],
   ['tools/call', ['modern', 'legacy']],
   ['prompts/list', ['modern', 'legacy']],
@@ -147,19 +160,20 @@ describe('what is announced', () => {
       { tools: [tool], prompts: [completing], resources: [page] },
       ['completions', 'prompts', 'resources', 'tools'],
     ],
-  ])(
-    'follows from the definition, and logging on modern where a handler could log: %s',
-    async (_what, server, families) => {
-      const [capabilities, old] = await announced(server)
-      const logging = families.length > 0 ? ['logging'] : []
-      expect(Object.keys(capabilities).toSorted()).toEqual([...families, ...logging].toSorted())
-      expect(Object.keys(old).toSorted()).toEqual(families)
-    },
-  )
+  ])('follows from the definition, and logging where a handler could log: %s', async (_what, server, families) => {
+    const [capabilities, old] = await announced(server)
+    const logging = families.length > 0 ? ['logging'] : []
+    expect(Object.keys(capabilities).toSorted()).toEqual([...families, ...logging].toSorted())
+    expect(Object.keys(old).toSorted()).toEqual([...families, ...logging].toSorted())
+  })
 
-  test('promises no notification, task or extension that is not built', async () => {
-    for (const capabilities of await announced({ tools: [tool], prompts: [plain], resources: [page] })) {
-      for (const value of Object.values(capabilities)) expect(value).toEqual({})
-    }
+  test('promises no task or extension that is not built, and changes only in sessions', async () => {
+    const [capabilities, old] = await announced({ tools: [tool], prompts: [plain], resources: [page] })
+    for (const value of Object.values(capabilities)) expect(value).toEqual({})
+    const listChanged = true
+    const resources = { subscribe: true, listChanged }
+    expect(old).toEqual({ tools: { listChanged }, prompts: { listChanged }, resources, logging: {} })
+    const off = legacy(serve({ tools: [tool] }, { vars: { SESSIONS: 'off' } }), '2025-11-25')
+    expect((await off.result('initialize')).capabilities).toEqual({ tools: {} })
   })
 })

@@ -11,7 +11,9 @@ import { serve } from '../support/serve.ts'
 import {
   accept,
   describeLegacy,
+  hibernate,
   isAsk,
+  later,
   query,
   ring,
   sessionOf,
@@ -63,7 +65,8 @@ const caught = tool('caught', async (ctx) => {
     return error instanceof AskError ? `AskError ${error.message}` : 'another error'
   }
 })
-const hurried = tool('hurried', askForm, { askTtlMs: 100 })
+const HURRIED_MS = 60_000
+const hurried = tool('hurried', askForm, { askTtlMs: HURRIED_MS })
 
 const fetcher = serve({ tools: [form, link, sample, roots, both, caught, hurried] })
 const answered = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } }
@@ -248,18 +251,30 @@ describe('an answer', () => {
   })
 })
 
-describe('an ask that nobody answers', () => {
-  test('is cancelled by name when its time is over, and then counts as cancelled', async () => {
-    const session = await sessionOf(fetcher)
-    const stream = await session.callStream('hurried')
+describeLegacy('an ask that nobody answers', (revision) => {
+  test('is cancelled by name when its time is over, and then counts as refused', async () => {
+    const session = await sessionOf(fetcher, revision)
+    const stream = await session.callStream('roots')
     const ask = await stream.until(isAsk)
-    await scheduler.wait(120)
+    later(limits.askTtlMs)
     await ring(session)
     const messages = await stream.rest()
     const cancelled = messages.find(({ method }) => method === 'notifications/cancelled')
     expect(cancelled?.params).toEqual({ requestId: ask.id, reason: 'timed out' })
-    expect(textOf(messages.at(-1))).toBe('cancel')
-    expect((await session.reply(ask.id, accept({ name: 'Ann', size: 's' }))).status).toBe(202)
+    expect(textOf(messages.at(-1))).toBe('The client did not answer "roots": timed out')
+    expect((await session.reply(ask.id, { result: { roots: [] } })).status).toBe(202)
+  })
+})
+
+describe('a form that nobody answers', () => {
+  test('counts as cancelled after the time its tool gives it, also when its object slept', async () => {
+    const session = await sessionOf(fetcher)
+    const stream = await session.callStream('hurried')
+    await stream.until(isAsk)
+    await hibernate(session)
+    later(HURRIED_MS)
+    await ring(session)
+    expect(textOf((await stream.rest()).at(-1))).toBe('cancel')
   })
 
   test('wakes its object when its time is over, and not before', async () => {

@@ -103,6 +103,16 @@ describeLegacy('a call in a session', (revision) => {
     expect(contentType).toBe('application/json')
   })
 
+  test('is held on beyond its age while its client has no id to come back with', async () => {
+    withLimits({ quietMs: 10, streamMaxAgeMs: 60 })
+    const session = await sessionOf(fetcher, revision)
+    const stream = await session.callStream('echo', { text: 'a', ms: 200 })
+    const messages = await stream.rest()
+    expect(messages.map(textOf)).toEqual(isPrimed ? [] : ['a'])
+    if (isPrimed)
+      expect((await (await session.resume(stream)).rest()).length + stream.log.retries.length).toBeGreaterThan(0)
+  })
+
   test('asks on its own stream, though no GET is open', async () => {
     const session = await sessionOf(fetcher, revision)
     const { asked, result } = await session.talk('asks', undefined, () => ({ result: { roots: [] } }))

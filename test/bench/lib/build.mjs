@@ -31,17 +31,17 @@ export function varyWorker({ name, settings }, { target, file }) {
 }
 
 /**
- * Bundles one worker twice, as configured and minified.
+ * Bundles one worker as configured and, to weigh it, minified.
  * @param worker `{ name, settings }` and `{ main, define? }`, or `{ config }` where it has a wrangler.toml of its own
  * @returns where the first bundle is, `serve`, a workerd configuration for it, and the gzip bytes of both
  */
-export async function buildWorker(worker, directory) {
+export async function buildWorker(worker, directory, { isWeighed = true } = {}) {
   const target = join(directory, worker.name)
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   const config = worker.config ?? writeWranglerConfig(worker, target)
   await bundle(config, join(target, 'bundle'))
-  await bundle(config, join(target, 'minified'), '--minify')
+  if (isWeighed) await bundle(config, join(target, 'minified'), '--minify')
   const [main] = modules(join(target, 'bundle'))
   const file = join('bundle', main)
   return {
@@ -49,13 +49,17 @@ export async function buildWorker(worker, directory) {
     target,
     file,
     serve: writeConfig(target, worker.name, file, worker.settings),
-    gzipBytes: gzipBytes(join(target, 'bundle')),
-    minifiedGzipBytes: gzipBytes(join(target, 'minified')),
+    ...(isWeighed && {
+      gzipBytes: gzipBytes(join(target, 'bundle')),
+      minifiedGzipBytes: gzipBytes(join(target, 'minified')),
+    }),
   }
 }
 
 function writeWranglerConfig({ name, main, define = {}, settings }, target) {
   const path = join(target, 'wrangler.json')
+  const bindings = Object.entries(settings.objects).map(([key, of]) => ({ name: key, class_name: of }))
+  const classes = bindings.map(({ class_name: of }) => [of, { type: 'durable-object', storage: 'sqlite' }])
   const content = {
     name: `bench-${name}`,
     main: relative(target, main),
@@ -63,6 +67,7 @@ function writeWranglerConfig({ name, main, define = {}, settings }, target) {
     compatibility_flags: settings.compatibilityFlags,
     keep_names: settings.keepNames,
     minify: settings.minify,
+    ...(bindings.length > 0 && { durable_objects: { bindings }, exports: Object.fromEntries(classes) }),
     define: Object.fromEntries(Object.entries(define).map(([key, value]) => [key, JSON.stringify(value)])),
   }
   writeFileSync(path, JSON.stringify(content))

@@ -6,12 +6,20 @@ import { connect } from 'node:net'
 const headEnd = Buffer.from('\r\n\r\n')
 const responseTimeoutMs = 10_000
 
-/** The bytes of one POST. `host` is the same for every worker, whatever port it listens on. */
+/** The bytes of one POST. */
 export function encodePost(path, headers, body) {
   const payload = Buffer.from(body)
-  const lines = Object.entries({ host: 'localhost', ...headers, 'content-length': payload.length })
-  const head = lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')
-  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`), payload])
+  return Buffer.concat([encodeHead('POST', path, { ...headers, 'content-length': payload.length }), payload])
+}
+
+export function encodeGet(path, headers) {
+  return encodeHead('GET', path, headers)
+}
+
+/** `host` is the same for every worker, whatever port it listens on. */
+function encodeHead(method, path, headers) {
+  const lines = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
 }
 
 /**
@@ -67,12 +75,12 @@ async function openChannel(port) {
   }
 }
 
-/** Sends `count` copies of `bytes` over the given connections and hands every response to `check`. */
+/** Sends `count` requests over the given connections, to each its own bytes, and hands every response to `check`. */
 export async function drive(connections, bytes, count, check) {
   let left = count
   await Promise.all(
-    connections.map(async (connection) => {
-      while (left-- > 0) check(await connection.exchange(bytes))
+    connections.map(async (connection, i) => {
+      while (left-- > 0) check(await connection.exchange(bytes[i]))
     }),
   )
 }

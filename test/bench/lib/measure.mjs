@@ -5,17 +5,20 @@ import { drive, openConnection } from './http-client.mjs'
 import { mean, median, shuffled, spread } from './stats.mjs'
 import { cpuNs, startWorkerd } from './workerd.mjs'
 
-const connectionCount = 2
+export const connectionCount = 2
 /** Work that goes on after a response is sent still belongs to its slice. */
-const settleMs = 2
+export const settleMs = 2
 
-/** Measures one scenario on running workers: `{ [worker]: { roundsUs, perSecond } }`, a figure for each round. */
+/**
+ * Measures one scenario on running workers: `{ [worker]: { roundsUs, perSecond } }`, a figure for each round.
+ * What is sent is `scenario.bytes`, or what `scenario.prepare(worker, connection)` makes for each connection.
+ */
 export async function measureScenario(scenario, workers, { rounds, requests, warmup }, verify) {
   const cells = []
   for (const worker of workers) cells.push(await openCell(scenario, worker, warmup, verify))
   try {
     for (let round = 0; round < rounds; round++) {
-      for (const cell of shuffled(cells)) await measureSlice(cell, scenario, requests)
+      for (const cell of shuffled(cells)) await measureSlice(cell, requests)
     }
   } finally {
     for (const { connections } of cells) connections.forEach((connection) => connection.close())
@@ -23,8 +26,21 @@ export async function measureScenario(scenario, workers, { rounds, requests, war
   return Object.fromEntries(cells.map(({ worker, roundsUs, perSecond }) => [worker.name, { roundsUs, perSecond }]))
 }
 
+/** Takes `measure`, `{ [scenario]: { [worker]: … } }`, on several processes of each worker and summarises per worker. */
+export async function collect(processes, measure) {
+  const taken = []
+  for (let i = 1; i <= processes; i++) taken.push(await measure(i))
+  const perWorker = (scenario) => (name) => [name, summarise(taken.map((scenarios) => scenarios[scenario][name]))]
+  return Object.fromEntries(
+    Object.entries(taken[0]).map(([scenario, workers]) => [
+      scenario,
+      Object.fromEntries(Object.keys(workers).map(perWorker(scenario))),
+    ]),
+  )
+}
+
 /** One worker's figures from several processes. Two processes of the same bundle differ by up to a tenth. */
-export function summarise(processes) {
+function summarise(processes) {
   const all = processes.flatMap(({ roundsUs }) => roundsUs)
   return {
     cpuUs: median(all),
@@ -63,18 +79,20 @@ export async function measureStartUps(builds, request, spawns, verify) {
 
 async function openCell(scenario, worker, warmup, verify) {
   const connections = await Promise.all(Array.from({ length: connectionCount }, () => openConnection(worker.port)))
-  const first = await connections[0].exchange(scenario.bytes)
+  const { prepare = () => scenario.bytes } = scenario
+  const bytes = await Promise.all(connections.map((connection) => prepare(worker, connection)))
+  const first = await connections[0].exchange(bytes[0])
   verify(worker.name, scenario, first)
   const check = createCheck(worker.name, scenario.name, first)
-  await drive(connections, scenario.bytes, warmup, check)
-  return { worker, connections, check, roundsUs: [], perSecond: [] }
+  await drive(connections, bytes, warmup, check)
+  return { worker, connections, bytes, check, roundsUs: [], perSecond: [] }
 }
 
-async function measureSlice({ worker, connections, check, roundsUs, perSecond }, scenario, requests) {
+async function measureSlice({ worker, connections, bytes, check, roundsUs, perSecond }, requests) {
   await sleep(settleMs)
   const cpuBefore = cpuNs(worker.pid)
   const before = performance.now()
-  await drive(connections, scenario.bytes, requests, check)
+  await drive(connections, bytes, requests, check)
   const seconds = (performance.now() - before) / 1_000
   await sleep(settleMs)
   roundsUs.push((cpuNs(worker.pid) - cpuBefore) / 1_000 / requests)

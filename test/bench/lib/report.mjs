@@ -2,6 +2,16 @@
 import { ratio } from './measure.mjs'
 import { formatTable } from './table.mjs'
 
+/** What the whole run was taken on. */
+export function heading({ machine }) {
+  return [
+    'CPU time of the workerd process per request, in interleaved slices.',
+    'µs: median of all rounds; spread: half the distance between the quartiles. Ratios are taken within a round:',
+    'median per process, mean of processes; the range is that of the processes.',
+    `${machine.cores} cores, ${machine.model}, load ${machine.load[0].toFixed(1)}, Node ${machine.node}`,
+  ].join('\n')
+}
+
 /** `{ text, aims }`; an aim is `{ what, aim, figure, met }`. */
 export function report(outcome, scenarios) {
   const aims = []
@@ -14,17 +24,13 @@ export function report(outcome, scenarios) {
     sizeTable(outcome.sizes, judge),
     startUpTable(outcome.startUp, judge),
   ]
-  return { text: [heading(outcome), ...tables].join('\n'), aims }
+  return { text: [explain(outcome), ...tables].join('\n'), aims }
 }
 
-function heading({ machine, processes, rounds, requests, warmup, toolCount }) {
+function explain({ processes, rounds, requests, warmup, toolCount }) {
   return [
-    'CPU time of the workerd process per request, in interleaved slices.',
     `${processes} processes of each worker, ${rounds} rounds of ${requests} requests after ${warmup} to warm up; ${toolCount} tools.`,
-    'µs: median of all rounds; spread: half the distance between the quartiles. Ratios are taken within a round:',
-    'median per process, mean of processes; the range is that of the processes.',
     'unlogged is ours with LOG=off; the others run with the variables of wrangler.toml. shipped is workers/mcp.ts.',
-    `${machine.cores} cores, ${machine.model}, load ${machine.load[0].toFixed(1)}, Node ${machine.node}`,
   ].join('\n')
 }
 

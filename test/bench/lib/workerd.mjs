@@ -1,8 +1,9 @@
 // Runs bundles on bare `workerd serve`, one process each, on ports the kernel picks. Knows nothing about MCP.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 // The `.bin/workerd` entry may be a script: killing that would leave workerd itself running.
@@ -10,14 +11,20 @@ const binary = createRequire(import.meta.url)('workerd').default
 const startTimeoutMs = 30_000
 const running = new Set()
 
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+const folders = new Set()
+
+process.on('exit', () => {
+  running.forEach((child) => child.kill('SIGKILL'))
+  folders.forEach(remove)
+})
 
 /**
  * Writes `<directory>/<name>.capnp` for the bundle `<directory>/<file>` and returns its path.
  * @param settings of the worker: `compatibilityDate`, `compatibilityFlags`, and the bindings that bare workerd can
- *   have: `objects`, Durable Object classes by binding, and `vars`
+ *   have: `objects`, Durable Object classes by binding, and `vars`. `disk` keeps objects in files instead of memory
  */
-export function writeConfig(directory, name, file, { compatibilityDate, compatibilityFlags, objects = {}, vars = {} }) {
+export function writeConfig(directory, name, file, settings) {
+  const { compatibilityDate, compatibilityFlags, objects = {}, vars = {}, disk = false } = settings
   const classes = [...new Set(Object.values(objects))]
   const namespaces = classes.map(
     (of) => `( className = ${quote(of)}, uniqueKey = ${quote(`bench-${of}`)}, enableSql = true )`,
@@ -26,14 +33,16 @@ export function writeConfig(directory, name, file, { compatibilityDate, compatib
     ...Object.entries(objects).map(([key, of]) => `( name = ${quote(key)}, durableObjectNamespace = ${quote(of)} )`),
     ...Object.entries(vars).map(([key, value]) => `( name = ${quote(key)}, text = ${quote(String(value))} )`),
   ]
-  const storage = classes.length === 0 ? '' : `durableObjectStorage = ( inMemory = void ),`
+  const place = disk ? 'localDisk = "state"' : 'inMemory = void'
+  const storage = classes.length === 0 ? '' : `durableObjectStorage = ( ${place} ),`
+  const state = disk && classes.length > 0 ? ', ( name = "state", disk = ( writable = true ) )' : ''
   const path = join(directory, `${name}.capnp`)
   writeFileSync(
     path,
     `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [ ( name = "bench", worker = .bench ) ],
+  services = [ ( name = "bench", worker = .bench )${state} ],
   sockets = [ ( name = "http", address = "127.0.0.1:0", http = (), service = "bench" ) ],
 );
 
@@ -52,10 +61,13 @@ const bench :Workerd.Worker = (
 
 /**
  * Starts workerd and resolves once it listens. What a worker logs goes nowhere, so that reading it costs nothing;
- * errors are kept for the message.
+ * errors are kept for the message. Where the configuration keeps objects in files, they are gone after `stop()`.
  */
 export async function startWorkerd(config) {
-  const child = spawn(binary, ['serve', config, '--control-fd=3'], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-bench-'))
+  folders.add(folder)
+  const flags = ['serve', config, '--control-fd=3', ...(keepsFiles(config) ? [`--directory-path=state=${folder}`] : [])]
+  const child = spawn(binary, flags, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
   running.add(child)
   const exited = once(child, 'exit').then(() => running.delete(child))
   let output = ''
@@ -65,6 +77,7 @@ export async function startWorkerd(config) {
   const stop = async () => {
     child.kill('SIGKILL')
     await exited
+    remove(folder)
   }
   try {
     const port = await listening(child, exited)
@@ -73,6 +86,15 @@ export async function startWorkerd(config) {
     await stop()
     throw new Error(`workerd did not start from ${config}: ${output || error.message}`, { cause: error })
   }
+}
+
+function keepsFiles(config) {
+  return readFileSync(config, 'utf8').includes('localDisk')
+}
+
+function remove(folder) {
+  folders.delete(folder)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
 }
 
 function listening(child, exited) {

@@ -17,12 +17,11 @@ export async function playRestart(table, client, wire, restart) {
   await row('killed, asked', () => checkKilledWhileAsked(client, wire, restart))
 }
 
-/** Streams that live one second. `primes` tells whether the revision knows ids without data, and `retry:`. */
+/** Streams that live about a second. `primes` tells whether the revision knows ids without data, and `retry:`. */
 export async function playShortLives(table, client, wire, { revision, primes }) {
-  assert.equal((await openGet(wire)).revision, revision)
   const row = (name, work) => table.play(client, `${name} ${revision}`, work)
   await Promise.all([
-    row('idle', () => checkIdle(client, wire, primes)),
+    row('idle', () => checkIdle(client, wire, { revision, primes })),
     row('slow', async () => checkCounted(wire, countTo(client, 25))),
     row('quiet', () => checkQuiet(client, wire, primes)),
   ])
@@ -59,10 +58,11 @@ async function checkKilledWhileAsked(client, wire, restart) {
 }
 
 /** The standalone stream ends three times: with news while it is away, with news before, and without any. */
-async function checkIdle(client, wire, primes) {
+async function checkIdle(client, wire, { revision, primes }) {
   await client.subscribe(weather)
   const errors = client.errors?.length
   const first = await newGet(wire, 0)
+  assert.equal(first.revision, revision)
   await until(() => !first.isOpen, 'the first stream ended')
   client.heard.length = 0
   await client.callTool('change', {})
@@ -118,7 +118,7 @@ async function checkQuiet(client, wire, primes) {
   const [call] = callsOf(wire, 'pause')
   const back = comebacks(wire, call)
   assert.equal(back.length > 0, primes)
-  return primes ? `came back ${back.length} times` : `held to its end, ${call.ms} ms: it has no id to come back with`
+  return primes ? `${back.length} GET for the rest` : `held to its end, ${call.ms} ms: it has no id to come back with`
 }
 
 /** The client ends its session itself. */

@@ -1,0 +1,102 @@
+// Takes the resident memory of a workerd that holds streams on which nothing happens, and the CPU they take meanwhile.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeListen, openSession } from '../session-scenarios.mjs'
+import { openConnection } from './http-client.mjs'
+import { cpuNs, startWorkerd } from './workerd.mjs'
+
+const atOnce = 32
+/** Opened before the first sample, so that what is loaded once does not count. */
+const warmStreams = 50
+/** A whole megabyte for each has been seen here; thousands would not fit everywhere. */
+const agentShare = 0.1
+const openTimeoutMs = 30_000
+
+/** `{ [worker]: { streams, openedKb, idleKb, processMb, cpuUsPerMinute } }`, per stream but for the process. */
+export async function measureIdle(builds, size, progress) {
+  const held = []
+  try {
+    for (const { name, serve } of builds) {
+      if (name === 'unlogged') continue
+      progress(`opening ${size.idleStreams} streams: ${name}`)
+      held.push(await openAll(name, serve, size))
+    }
+    progress(`waiting for ${size.idleSeconds} s`)
+    for (const one of held) one.cpuBefore = cpuNs(one.worker.pid)
+    await sleep(size.idleSeconds * 1_000)
+    return Object.fromEntries(held.map((one) => [one.name, sample(one, size.idleSeconds)]))
+  } finally {
+    for (const { sockets } of held) sockets.forEach((socket) => socket.destroy())
+    await Promise.all(held.map(({ worker }) => worker.stop()))
+  }
+}
+
+async function openAll(name, serve, { idleStreams }) {
+  const worker = await startWorkerd(serve)
+  try {
+    const wanted = name === 'agent' ? Math.ceil(idleStreams * agentShare) : idleStreams
+    const streams = Math.min(wanted, mostStreams(worker.pid))
+    const warm = await openStreams(name, worker.port, warmStreams)
+    const baseKb = residentKb(worker.pid)
+    const more = await openStreams(name, worker.port, streams)
+    return { name, worker, streams, sockets: [...warm, ...more], baseKb, openedKb: residentKb(worker.pid) - baseKb }
+  } catch (error) {
+    await worker.stop()
+    throw error
+  }
+}
+
+function sample({ name, worker, streams, sockets, baseKb, openedKb, cpuBefore }, idleSeconds) {
+  const closed = sockets.filter((socket) => socket.destroyed || socket.readableEnded).length
+  if (closed > 0) throw new Error(`${name} closed ${closed} of ${sockets.length} idle streams: ${worker.output()}`)
+  const residentNow = residentKb(worker.pid)
+  const cpuUs = (cpuNs(worker.pid) - cpuBefore) / 1_000
+  return {
+    streams,
+    openedKb: openedKb / streams,
+    idleKb: (residentNow - baseKb) / streams,
+    processMb: residentNow / 1_024,
+    cpuUsPerMinute: (cpuUs / sockets.length / idleSeconds) * 60,
+  }
+}
+
+async function openStreams(name, port, count) {
+  const sockets = []
+  let left = count
+  const open = async () => {
+    const connection = await openConnection(port)
+    while (left-- > 0) {
+      const session = name === 'held' ? undefined : await openSession(connection)
+      sockets.push(await openStream(name, port, session))
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: atOnce }, open))
+  return sockets
+}
+
+/** A GET whose answer has begun. What comes later is thrown away. */
+async function openStream(name, port, session) {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  socket.write(encodeListen(session))
+  const signal = AbortSignal.timeout(openTimeoutMs)
+  let head = ''
+  while (!head.includes('\r\n\r\n')) head += (await once(socket, 'data', { signal }))[0].toString('latin1')
+  if (!/^HTTP\/1.1 200 [^]*\r\ncontent-type: *text\/event-stream/i.test(head))
+    throw new Error(`${name} opens no stream: ${head.slice(0, 400)}`)
+  socket.on('error', () => socket.destroy())
+  socket.resume()
+  return socket
+}
+
+/** Each stream is a file here, and up to four there while its object and its storage are open. */
+function mostStreams(pid) {
+  const limit = (of) => Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${of}/limits`, 'latin1'))?.[1] ?? 1_024)
+  return Math.floor(Math.min(limit('self') - 500, limit(pid) / 4 - 100))
+}
+
+function residentKb(pid) {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))[1])
+}
