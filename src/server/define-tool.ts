@@ -47,7 +47,8 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
   annotations?: ToolAnnotations
   /**
    * For tools that always take long: sends 2025-11-25 clients away after this many ms; they come back and poll for the
-   * result. Spares connections that would only wait. @see SEP-1699
+   * result. Spares connections that would only wait. A client that does not resume streams never gets the result, so
+   * use it only where hosts are known to. @see SEP-1699
    */
   pollAfterMs?: number
   /**

@@ -15,6 +15,7 @@ import {
   ring,
   sessionOf,
   storageOf,
+  textOf,
   tool,
   withLimits,
   type OwnSession,
@@ -38,9 +39,13 @@ const many = defineTool('many', {
     return 'changed'
   },
 })
+const slow = tool('slow', async () => {
+  await scheduler.wait(400)
+  return 'slow'
+})
 const a = defineResource('test://a', { name: 'a', read: () => 'a' })
 const b = defineResource('test://b', { name: 'b', read: () => 'b' })
-const fetcher = serve({ tools: [change, lists, many], resources: [a, b] })
+const fetcher = serve({ tools: [change, lists, many, slow], resources: [a, b] })
 
 async function watching(revision?: LegacyRevision): Promise<OwnSession> {
   const session = await sessionOf(fetcher, revision)
@@ -211,6 +216,13 @@ describe('a held stream', () => {
     const again = await session.resume(get)
     await again.until(isUpdate)
     await again.cancel()
+  })
+
+  test('of a call stays past its age while its client has no id to come back with', async () => {
+    withLimits({ quietMs: 20, streamMaxAgeMs: 60 })
+    const session = await sessionOf(fetcher, '2025-06-18')
+    const messages = await (await session.callStream('slow')).rest()
+    expect(messages.map(textOf)).toEqual(['slow'])
   })
 
   test('carries comments while nothing happens', async () => {

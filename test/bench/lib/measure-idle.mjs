@@ -10,6 +10,8 @@ import { cpuNs, startWorkerd } from './workerd.mjs'
 const atOnce = 32
 /** Opened before the first sample, so that what is loaded once does not count. */
 const warmStreams = 50
+/** They hold streams as what they are variants of. */
+const variants = ['unlogged', 'storing']
 /** A whole megabyte for each has been seen here; thousands would not fit everywhere. */
 const agentShare = 0.1
 const openTimeoutMs = 30_000
@@ -19,7 +21,7 @@ export async function measureIdle(builds, size, progress) {
   const held = []
   try {
     for (const { name, serve } of builds) {
-      if (name === 'unlogged') continue
+      if (variants.includes(name)) continue
       progress(`opening ${size.idleStreams} streams: ${name}`)
       held.push(await openAll(name, serve, size))
     }

@@ -29,7 +29,8 @@ function explain({ agent, processes, rounds, requests, events }) {
     : `McpAgent of Cloudflare's agents is not installed, so it is not measured; an earlier measurement was ${agentBefore} × object.`
   return [
     'Sessions of 2025-11-25. object is a bare Durable Object behind a plain worker: it returns the text it was given, and',
-    'sends events over a hibernatable socket without storing them. held is a stream of the worker alone.',
+    'sends events over a hibernatable socket without storing them; storing inserts one row for each. held is a stream of',
+    'the worker alone.',
     'unlogged is ours with LOG=off; stateless is the same call without a session. All objects store on disk.',
     peer,
     `${processes} processes of each worker, ${rounds} rounds of ${requests} calls, or of two calls of ${events} events.`,

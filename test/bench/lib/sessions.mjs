@@ -59,12 +59,16 @@ async function buildAll(workers, directory, progress) {
   for (const worker of workers) {
     progress(`bundling ${worker.name} for sessions`)
     const build = await buildWorker(worker, join(directory, 'sessions'), { isWeighed: false })
-    builds.push(build)
-    if (worker.name !== 'ours') continue
-    const vars = { ...worker.settings.vars, LOG: 'off' }
-    builds.push(varyWorker({ name: 'unlogged', settings: { ...worker.settings, vars } }, build))
+    builds.push(build, ...createVariants(worker, build))
   }
   return builds
+}
+
+/** `unlogged` is `ours` without its log; `storing` is `object` that stores the events it sends. */
+function createVariants({ name, settings }, build) {
+  const vary = (variant, vars) => varyWorker({ name: variant, settings: { ...settings, vars } }, build)
+  if (name === 'ours') return [vary('unlogged', { ...settings.vars, LOG: 'off' })]
+  return name === 'object' ? [vary('storing', { STORE: 'on' })] : []
 }
 
 /** The version of Cloudflare's agents that is installed, or undefined. */
@@ -88,10 +92,13 @@ async function measureProcesses(builds, parts, size) {
       if (name !== 'held') running.push({ name, ...(await startWorkerd(serve)) })
     const stateless = { ...running.find(({ name }) => name === 'ours'), name: 'stateless', isStateless: true }
     const measured = {}
-    if (parts.includes(callScenario.name))
-      measured[callScenario.name] = await measureScenario(callScenario, [...running, stateless], size, verifyCall)
+    const without = (name) => running.filter((worker) => worker.name !== name)
+    if (parts.includes(callScenario.name)) {
+      const callers = [...without('storing'), stateless]
+      measured[callScenario.name] = await measureScenario(callScenario, callers, size, verifyCall)
+    }
     if (parts.includes(streamScenario.name))
-      measured[streamScenario.name] = await measureStreams(streamScenario, running, size)
+      measured[streamScenario.name] = await measureStreams(streamScenario, without('unlogged'), size)
     return measured
   } finally {
     await Promise.all(running.map((worker) => worker.stop()))

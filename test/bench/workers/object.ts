@@ -1,5 +1,6 @@
 // The floor of a session: a plain worker before a bare Durable Object that gives back what it gets, or sends events over
-// a hibernatable socket to a stream the worker holds. Stores, seals and checks nothing.
+// a hibernatable socket to a stream the worker holds. Seals and checks nothing; with STORE it stores each event first, in
+// the table an event needs.
 import { DurableObject } from 'cloudflare:workers'
 import type { Message } from './answers.ts'
 import { progressMessage } from './progress.ts'
@@ -10,6 +11,7 @@ const sseHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-s
 
 interface Env {
   BARE: DurableObjectNamespace<BareObject>
+  STORE?: string
 }
 
 export class BareObject extends DurableObject<Env> {
@@ -21,20 +23,25 @@ export class BareObject extends DurableObject<Env> {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.ctx.acceptWebSocket(socket)
     const { searchParams } = new URL(request.url)
-    if (searchParams.has('count')) void send(socket, Number(searchParams.get('count')), searchParams.get('result')!)
+    if (searchParams.has('count')) void this.#send(socket, Number(searchParams.get('count')), searchParams.get('result')!)
     return new Response(null, { status: 101, webSocket: client })
   }
 
   override webSocketClose(): void {}
-}
 
-async function send(socket: WebSocket, count: number, result: string): Promise<void> {
-  for (let i = 1; i <= count; i++) {
-    socket.send(progressMessage(i, count))
-    await scheduler.wait(0)
+  async #send(socket: WebSocket, count: number, result: string): Promise<void> {
+    const { sql } = this.ctx.storage
+    const isStored = this.env.STORE === 'on'
+    if (isStored) sql.exec('create table if not exists event (id integer primary key, text text not null)')
+    for (let i = 1; i <= count; i++) {
+      const message = progressMessage(i, count)
+      if (isStored) sql.exec('insert into event (text) values (?)', message)
+      socket.send(message)
+      await scheduler.wait(0)
+    }
+    socket.send(result)
+    socket.close(1000)
   }
-  socket.send(result)
-  socket.close(1000)
 }
 
 export default {

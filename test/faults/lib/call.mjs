@@ -1,6 +1,7 @@
 // One tool call, from its POST over every connection it takes to its end; questions are answered on the way.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../../src/limits.ts'
 import { bodyOf } from './http.mjs'
 import { Transcript } from './transcript.mjs'
 
@@ -67,8 +68,9 @@ export class Call {
     ledger.count(`calls: ${this.outcome}`)
     ledger.check('every call ends', this.outcome !== 'hung' && this.outcome !== 'lost', what)
     ledger.check('no stream is asked for in a loop', this.gets <= this.kills + this.#options.cuts, what)
-    const mayBeCut = this.faults > 0 && !this.#options.mayRepeat
-    if (this.outcome === 'interrupted') ledger.check('only what may not be repeated is interrupted', mayBeCut, what)
+    const mayBeCut = this.faults > (this.#options.mayRepeat ? limits.callAttempts : 0)
+    const rule = 'only what may not be repeated, or was too often, is interrupted'
+    if (this.outcome === 'interrupted') ledger.check(rule, mayBeCut, what)
     const counts = Object.entries(this.#asked)
     for (const [question, ids] of counts)
       ledger.check('each question is asked once', ids.size === 1, () => `${question} ${ids.size} times: ${what()}`)

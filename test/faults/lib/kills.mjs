@@ -25,6 +25,8 @@ const killsPerEpisode = 3
 /** Crashes of one object come on top of the kills, which end the Worker too. */
 const crashShare = 0.4
 const keptDead = 4
+/** What the platform says when a kill came between storing an alarm and scheduling it; it schedules it then. */
+const expected = /warning: NOSENTRY SQLite alarm handler canceled/
 
 /** @returns the table's rows: what was hit how often */
 export async function runKills({ bundleDir, ledger, kills, seed }) {
@@ -134,7 +136,7 @@ async function checkDead(ledger, client) {
 }
 
 function checkOutput(ledger, output) {
-  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const lines = output.split('\n').filter((line) => line.trim() !== '' && !expected.test(line))
   ledger.check('nothing is wrong in the log', lines.length === 0, () => lines.slice(0, 5).join('\n       '))
 }
 
