@@ -45,8 +45,6 @@ export interface CallHost {
   waitUntil(work: Promise<unknown>): void
 }
 
-
-
 /** How many microtasks a handler without I/O may take before a timer is worth its cost. */
 const IMMEDIATE_TURNS = 40
 

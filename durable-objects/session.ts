@@ -104,6 +104,7 @@ export class Session implements CallHost {
     if (call.protocol !== SESSION_PROTOCOL) return { kind: 'busy' }
     this.#touch()
     const { request } = call
+    if (request.method === 'ping') return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
     if (OWN_METHODS.has(request.method)) return this.#answerOwn(request)
     const parked = this.#log.runningStreams().filter((stream) => !this.#liveOf(stream)).length
     if (this.#live.size + parked >= limits.sessionCalls) {
@@ -340,6 +341,7 @@ export class Session implements CallHost {
       for (const ask of this.#log.asks()) if (now >= ask.expires_at) this.#expire(ask)
       this.#recover()
       this.#log.prune(now)
+      this.#streams.prune()
     } finally {
       const next = this.#nextAlarm(now)
       if (next === undefined) await this.#clear()
@@ -375,17 +377,19 @@ export class Session implements CallHost {
     void this.#state.storage.setAlarm(next)
   }
 
-  /** Notes that this session keeps something of its own, for as long as it is used. */
+  /**
+   * Notes that this session keeps something of its own, for as long as it is used. Rarely: a write for each use would cost
+   * more than what it protects.
+   */
   #keep(): void {
     const now = Date.now()
+    if (now - Number(this.#log.setting('touched') ?? 0) <= limits.sessionIdleMs / 2) return
     this.#log.set('touched', String(now))
     this.#arm(now + limits.sessionIdleMs)
   }
 
-  /** Notes use, rarely: a write for each request would cost more than what it protects. */
   #touch(): void {
-    const touched = this.#log.setting('touched')
-    if (touched !== undefined && Date.now() - Number(touched) > limits.sessionIdleMs / 2) this.#keep()
+    if (this.#log.setting('touched') !== undefined) this.#keep()
   }
 }
 

@@ -2,7 +2,6 @@
 // @see 2025-11-25 basic/transports, Resumability and Redelivery; Multiple Connections
 
 import { CLOSE } from '../src/http/session-call.ts'
-import { limits } from '../src/limits.ts'
 import { report } from '../src/observability/sink.ts'
 import { send, type Connections } from './connections.ts'
 import { fits, STANDALONE, type EventLog } from './event-log.ts'
@@ -54,6 +53,15 @@ export class Streams {
     else this.#sendAway.add(stream)
   }
 
+  /** Forgets streams that are not kept any more and were never connected to. */
+  prune(): void {
+    for (const stream of [...this.#awaited.keys(), ...this.#sendAway]) {
+      if (this.#log.call(stream)) continue
+      this.#awaited.delete(stream)
+      this.#sendAway.delete(stream)
+    }
+  }
+
   /**
    * Connects a socket to a stream and sends what came after a cursor.
    * @param stream where to begin without a cursor: at the beginning of a call, or on the standalone stream from now on
@@ -65,26 +73,20 @@ export class Streams {
     this.#connections.accept(socket, place.stream)
     // Without a cursor a connection that drops before the first event could not be made again from this place.
     if (after === undefined && stream === STANDALONE) send(socket, { cursor: this.#cursor(place), text: '' })
-    if (!this.#replay(socket, place)) socket.close(CLOSE.more, 'there is more')
-    else if (place.stream !== STANDALONE && this.#log.call(place.stream)?.state !== 'running')
+    this.#replay(socket, place)
+    if (place.stream !== STANDALONE && this.#log.call(place.stream)?.state !== 'running')
       socket.close(CLOSE.finished, 'complete')
     else if (this.#sendAway.delete(place.stream)) socket.close(CLOSE.poll, 'come back later')
     return undefined
   }
 
-  /** Sends what came after a place, up to what may be sent at once. @returns true if that was all */
-  #replay(socket: WebSocket, { stream, sequence: from }: Place): boolean {
+  /** Sends what came after a place. */
+  #replay(socket: WebSocket, { stream, sequence: from }: Place): void {
     const large = this.#awaited.get(stream)
-    let bytes = 0
-    for (const { sequence, text } of this.#log.after(stream, from)) {
-      if (bytes > limits.replayBytes) return false
-      const whole = large?.get(sequence) ?? text
-      large?.delete(sequence)
-      send(socket, { cursor: this.#cursor({ stream, sequence }), text: whole })
-      bytes += whole.length
-    }
     this.#awaited.delete(stream)
-    return true
+    for (const { sequence, text } of this.#log.after(stream, from)) {
+      send(socket, { cursor: this.#cursor({ stream, sequence }), text: large?.get(sequence) ?? text })
+    }
   }
 
   #beginning(stream: number): Place | Refused {
@@ -98,8 +100,8 @@ export class Streams {
     const [stream, sequence] = numbers.map(Number) as [number, number]
     const isCurrent = epoch === this.#log.epoch
     if (stream !== STANDALONE) return isCurrent ? this.#callAfter(stream, sequence) : { status: 405 }
-    // All that is kept came after what an earlier log had. A place that never was means from now on.
-    return { stream, sequence: isCurrent ? Math.min(sequence, this.#log.lastSequence(stream)) : 0 }
+    // All that is kept came after what an earlier log had. After a place that never was there is nothing yet.
+    return { stream, sequence: isCurrent ? sequence : 0 }
   }
 
   #callAfter(stream: number, sequence: number): Place | Refused {

@@ -51,8 +51,6 @@ export const limits = {
   sessionEventBytes: 8 * 1024 * 1024,
   /** One stored event; a row may have 2 MB. A larger one is still delivered to who is connected. */
   eventBytes: 1_900_000,
-  /** Bytes a stream replays at once. What is left follows when they were read, so a slow reader is never buried. */
-  replayBytes: 256 * 1024,
   /** How often a call whose object died is entered again, so that one that kills its object ends in an error. */
   callAttempts: 3,
   /** Calls of one session that may run, or wait for an answer, at once. */

@@ -38,8 +38,6 @@ export const CLOSE = {
   replaced: 4001,
   /** The client should come back later. */
   poll: 4002,
-  /** There is more than is sent at once: connect again when this has been read. */
-  more: 4003,
 } as const
 
 /** One event on its way to the Worker. Without a text it only says where the stream is. */

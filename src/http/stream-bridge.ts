@@ -105,9 +105,8 @@ class Holder {
     this.#socket = undefined
     if (code === CLOSE.finished) this.#end()
     else if (code === CLOSE.replaced || code === CLOSE.poll) this.#leave()
-    else if (code === CLOSE.more && (this.#out.desiredSize ?? 0) <= 0) this.#pause()
     // After a deploy every stream breaks at once, so they come back one by one.
-    else void this.#reattach(code === CLOSE.more ? 0 : 100)
+    else void this.#reattach()
   }
 
   /** @param pauseMs about how long to wait before the first attempt */

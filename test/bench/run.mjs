@@ -25,7 +25,7 @@ const sizes = {
 }
 const sessionSizes = {
   full: { processes: 3, rounds: 20, requests: 40, warmup: 1_000, events: 200, idleStreams: 2_000, idleSeconds: 30 },
-  quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 2000, idleSeconds: 25 },
+  quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 200, idleSeconds: 15 },
 }
 /** Without these two there are no ratios. */
 const bases = ['raw', 'floor']
@@ -52,7 +52,9 @@ async function bench() {
     ...(stateless && (await measureStateless(stateless, join(results, 'build'), progress))),
     ...(sessions && { sessions: await measureSessions(sessions, join(results, 'build'), progress) }),
   }
-  const reports = [stateless && report(outcome, scenarios), sessions && reportSessions(outcome.sessions)].filter(Boolean)
+  const reports = [stateless && report(outcome, scenarios), sessions && reportSessions(outcome.sessions)].filter(
+    Boolean,
+  )
   const aims = reports.flatMap((each) => each.aims)
   writeFileSync(join(results, 'latest.json'), JSON.stringify({ ...outcome, aims }, undefined, 2))
   const texts = reports.map(({ text }) => text)
@@ -73,7 +75,8 @@ function readOptions() {
   if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
 
   const asks = (part, names) => only.length === 0 || only.includes(part) || names.some((name) => only.includes(name))
-  const pick = (all, of) => (all.some((each) => only.includes(of(each))) ? all.filter((each) => only.includes(of(each))) : all)
+  const pick = (all, of) =>
+    all.some((each) => only.includes(of(each))) ? all.filter((each) => only.includes(of(each))) : all
   const picked = pick(workers, nameOf)
   return {
     stateless: asks('stateless', statelessNames) && {

@@ -52,7 +52,10 @@ export function verifyCall(worker, { name }, response) {
 /** @throws when the response is not every event in order, and then the result */
 export function verifyStream(worker, events, response) {
   check(worker, 'the streaming call', response, (text) => {
-    const messages = text.matchAll(/^data: *(\{.*)$/gm).map(([, data]) => JSON.parse(data)).toArray()
+    const messages = text
+      .matchAll(/^data: *(\{.*)$/gm)
+      .map(([, data]) => JSON.parse(data))
+      .toArray()
     const progress = messages.filter(({ method }) => method === 'notifications/progress')
     assert.deepEqual(
       progress.map(({ params }) => params.progress),

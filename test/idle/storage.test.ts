@@ -27,7 +27,9 @@ test(`${ABANDONED} sessions that were begun and never ended leave no row, no tab
   expect(await listDurableObjectIds(env.SESSION)).toEqual([])
   const kept = new Set<string>()
   for (let i = 0; i < ABANDONED; i += AT_ONCE)
-    await Promise.all(minted.slice(i, i + AT_ONCE).map(async (objectId) => kept.add(JSON.stringify(await storageOf({ objectId })))))
+    await Promise.all(
+      minted.slice(i, i + AT_ONCE).map(async (objectId) => kept.add(JSON.stringify(await storageOf({ objectId })))),
+    )
   expect([...kept]).toEqual([JSON.stringify(NOTHING)])
 }, 60_000)
 

@@ -44,8 +44,7 @@ async function counts(): Promise<Counts[]> {
 
 const total = (all: Counts[]): Counts => {
   const entered: Counts['entered'] = {}
-  for (const one of all)
-    for (const [name, n] of Object.entries(one.entered)) entered[name] = (entered[name] ?? 0) + n
+  for (const one of all) for (const [name, n] of Object.entries(one.entered)) entered[name] = (entered[name] ?? 0) + n
   return { constructed: all.reduce((sum, { constructed }) => sum + constructed, 0), entered }
 }
 
@@ -73,12 +72,14 @@ test(
       expect((await stream.next())?.message?.method).toBe('notifications/tools/list_changed')
     // Each was constructed again, which nothing but its eviction explains; none was connected to a second time.
     expect(await counts()).toEqual(each(STREAMS, 2, { fetch: 1, request: 1 }))
-    if (IDLE_MS > limits.idleKeepAliveMs)
-      for (const { log } of streams) expect(log.comments).toBeGreaterThan(0)
+    if (IDLE_MS > limits.idleKeepAliveMs) for (const { log } of streams) expect(log.comments).toBeGreaterThan(0)
 
     // What an object does when it is awake is seen: the second call finds it where the first left it.
     for (const session of sessions) await session.result('tools/call', { name: 'touch', arguments: {} })
-    expect(total(await counts())).toEqual({ constructed: 2 * STREAMS, entered: { fetch: STREAMS, request: 2 * STREAMS } })
+    expect(total(await counts())).toEqual({
+      constructed: 2 * STREAMS,
+      entered: { fetch: STREAMS, request: 2 * STREAMS },
+    })
     for (const stream of streams) await stream.cancel()
   },
   IDLE_MS + 60_000,

@@ -112,6 +112,20 @@ for (const [name, lose] of losses) {
         expect(textOf(messages.at(-1))).toBe('Ann Bob')
       })
 
+      test('together are asked once each, though the handler comes to the second again before its answer', async () => {
+        const session = await sessionOf(fetcher, revision)
+        const stream = await session.callStream('slow_second')
+        const first = await stream.until(isAsk)
+        const second = await stream.until(isAsk)
+        await lose(session)
+        await session.reply(first.id, accept({ name: 'Ann' }))
+        await scheduler.wait(80)
+        await session.reply(second.id, accept({ name: 'Bob' }))
+        const messages = await stream.rest()
+        expect(messages.filter(isAsk)).toHaveLength(2)
+        expect(textOf(messages.at(-1))).toBe('Ann Bob')
+      })
+
       test('together are asked once each, though both answers come before the handler is back at the second', async () => {
         const session = await sessionOf(fetcher, revision)
         const stream = await session.callStream('slow_second')

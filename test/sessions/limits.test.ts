@@ -1,6 +1,6 @@
 // One over every cap of a session: what the client sees, and that rows stop growing.
 
-import { abortAllDurableObjects } from 'cloudflare:test'
+import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import * as z from 'zod'
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/limits.ts'
@@ -18,6 +18,7 @@ import {
   ring,
   sessionOf,
   storageOf,
+  stubOf,
   textOf,
   tool,
   withLimits,
@@ -43,6 +44,13 @@ const emits = defineTool('emits', {
     return char.repeat(end)
   },
 })
+const bursts = tool('bursts', async (ctx) => {
+  ctx.progress(1)
+  await go.opened
+  for (let i = 0; i < 300; i++) ctx.log('info', 'x'.repeat(1_000))
+  await scheduler.wait(300)
+  return 'done'
+})
 const remembers = defineTool('remembers', {
   description: 'Remembers much, then asks.',
   inputSchema: z.object({ chars: z.int().default(0), pad: z.string().default('') }),
@@ -53,7 +61,7 @@ const remembers = defineTool('remembers', {
   },
 })
 const notes = defineResourceTemplate('test://{id}', { name: 'note', read: ({ id }) => id })
-const fetcher = serve({ tools: [waits, quiet, emits, remembers], resources: [notes] })
+const fetcher = serve({ tools: [waits, quiet, emits, bursts, remembers], resources: [notes] })
 const progress = { progressToken: 't' }
 
 async function loud() {
@@ -69,6 +77,11 @@ const events = async (session: { objectId: string }) =>
     bytes: number
   }
 
+const openSockets = (session: { objectId: string }) =>
+  runInDurableObject(stubOf(session), (_object, state) => {
+    return state.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN).length
+  })
+
 describe('sessionCalls', () => {
   test('bounds what runs and waits at once, on streams or quiet', async () => {
     go = gate()
@@ -80,7 +93,7 @@ describe('sessionCalls', () => {
     await scheduler.wait(20)
     const refused = await session.error('tools/call', { name: 'quiet' })
     expect(refused).toMatchObject({ code: -32600, message: expect.stringContaining('too many calls') })
-    expect((await session.request('ping')).status).toBe(400)
+    expect((await session.request('ping')).result).toEqual({})
     go.open()
     expect((await third).result.content[0]?.text).toBe('done')
     await streams[0]!.rest()
@@ -105,7 +118,7 @@ describe('sessionEvents', () => {
   })
 
   test('of one stream that is too long keeps the newest, while all reach who is connected', async () => {
-    withLimits({ sessionEvents: 10, replayBytes: 0 })
+    withLimits({ sessionEvents: 10 })
     const session = await loud()
     const stream = await session.callStream('emits', { times: 40 })
     const messages = await stream.rest()
@@ -179,7 +192,7 @@ test('sessionSubscriptions bounds the resources a session watches; watching one 
 
 describe('a slow reader', () => {
   test('of a long replay gets it in pieces, whole and in order', async () => {
-    withLimits({ replayBytes: 2_000, streamBacklogBytes: 4_000 })
+    withLimits({ streamBacklogBytes: 4_000 })
     const session = await loud()
     const stream = await session.callStream('emits', { times: 60, chars: 500 })
     const messages = await stream.rest()
@@ -192,15 +205,27 @@ describe('a slow reader', () => {
   })
 
   test('is waited for, with no more than streamBacklogBytes before it', async () => {
-    withLimits({ replayBytes: 30_000, streamBacklogBytes: 100_000 })
+    withLimits({ streamBacklogBytes: 100_000 })
     const session = await loud()
     const stream = await session.callStream('emits', { times: 600, chars: 1_000 })
     await scheduler.wait(300)
     expect(logsOf(await stream.rest())).toHaveLength(600)
   })
 
+  test('of a burst lets go of the object, which keeps what is left', async () => {
+    withLimits({ streamBacklogBytes: 20_000 })
+    go = gate()
+    const session = await loud()
+    const stream = await session.callStream('bursts', undefined, progress)
+    await stream.until(({ method }) => method === 'notifications/progress')
+    go.open()
+    await eventually(async () => (await events(session)).n > 300)
+    await eventually(async () => (await openSockets(session)) === 0)
+    expect(logsOf(await stream.rest())).toHaveLength(300)
+  })
+
   test('that reads nothing for streamStallMs is cut, and finds everything when it comes back', async () => {
-    withLimits({ replayBytes: 50_000, streamBacklogBytes: 10_000, streamStallMs: 50 })
+    withLimits({ streamBacklogBytes: 10_000, streamStallMs: 50 })
     const session = await loud()
     const stream = await session.callStream('emits', { times: 300, chars: 1_000 })
     await stream.next()
@@ -247,6 +272,18 @@ describe('sessionIdleMs', () => {
     later(limits.sessionIdleMs * 1.1)
     await eventually(async () => (await ring(session), (await storageOf(session)).alarm === null))
     expect(await storageOf(session)).toEqual(NOTHING)
+  })
+
+  test('costs one write in half of it, not one for each event', async () => {
+    const session = await loud()
+    const touched = () => query(session, `select value from setting where name = 'touched'`)
+    const before = await touched()
+    later(1_000)
+    await session.result('resources/subscribe', { uri: 'test://a' })
+    expect(await touched()).toEqual(before)
+    later(limits.sessionIdleMs / 2)
+    await session.result('resources/subscribe', { uri: 'test://b' })
+    expect(await touched()).not.toEqual(before)
   })
 
   test('does not end a call that runs quietly meanwhile', async () => {

@@ -121,6 +121,17 @@ describeLegacy('the standalone stream', (revision) => {
     await get.cancel()
   })
 
+  test('loses nothing of what comes while it is cut off from its object, also before its first event', async () => {
+    const session = await watching(revision)
+    const get = await session.listen()
+    await scheduler.wait(10)
+    await abortAllDurableObjects()
+    await session.call('many', { times: 3 })
+    await read(get, 3)
+    await get.cancel()
+    expect(updates(get)).toHaveLength(3)
+  })
+
   test('is replaced by a newer one, and each event goes to one connection', async () => {
     const session = await watching(revision)
     const first = await session.listen()

@@ -124,11 +124,31 @@ describe('a cursor', () => {
     const stream = await session.callStream('once')
     await stream.rest()
     const ids = stream.read.map(({ id }) => id!)
-    const again = await session.resume(stream, ids.at(-2))
-    expect((await again.rest()).map(textOf)).toEqual(['done'])
-    later(limits.streamGraceMs)
+    for (const ms of [0, limits.streamGraceMs - 1_000]) {
+      later(ms)
+      await ring(session)
+      const again = await session.resume(stream, ids.at(-2))
+      expect((await again.rest()).map(textOf)).toEqual(['done'])
+    }
+    later(1_000)
     await ring(session)
     for (const id of ids) expect((await session.get({ 'last-event-id': id })).status).toBe(405)
+  })
+
+  test('is good for the whole grace, whenever the alarm of the call rings', async () => {
+    withLimits({ quietMs: 20 })
+    const session = await sessionOf(fetcher)
+    const stream = await session.callStream('counter')
+    await stream.rest()
+    later(limits.leaseMs)
+    await ring(session)
+    const again = await session.resume(stream, stream.read[0]!.id!)
+    expect((await again.rest()).map(textOf)).toEqual(['counted'])
+    const { alarm } = await storageOf(session)
+    expect(alarm! - Date.now()).toBeLessThanOrEqual(limits.streamGraceMs - limits.leaseMs)
+    later(limits.streamGraceMs)
+    await ring(session)
+    expect(await storageOf(session)).toEqual(NOTHING)
   })
 
   test.for(['garbage', '0', '1.1', '-1.1', 'é', 'x'.repeat(5_000), '../1', '%00', '1-1.1', '0-0.0 or 1=1'])(

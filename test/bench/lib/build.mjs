@@ -32,7 +32,7 @@ export function varyWorker({ name, settings }, { target, file }) {
 
 /**
  * Bundles one worker as configured and, to weigh it, minified.
- * @param worker `{ name, settings }` and `{ main, define? }`, or `{ config }` where it has a wrangler.toml of its own
+ * @param worker `{ name, settings }` and `{ main, define?, alias? }`, or `{ config }` where it has a wrangler.toml of its own
  * @returns where the first bundle is, `serve`, a workerd configuration for it, and the gzip bytes of both
  */
 export async function buildWorker(worker, directory, { isWeighed = true } = {}) {
@@ -56,7 +56,7 @@ export async function buildWorker(worker, directory, { isWeighed = true } = {}) 
   }
 }
 
-function writeWranglerConfig({ name, main, define = {}, settings }, target) {
+function writeWranglerConfig({ name, main, define = {}, alias = {}, settings }, target) {
   const path = join(target, 'wrangler.json')
   const bindings = Object.entries(settings.objects).map(([key, of]) => ({ name: key, class_name: of }))
   const classes = bindings.map(({ class_name: of }) => [of, { type: 'durable-object', storage: 'sqlite' }])
@@ -67,6 +67,7 @@ function writeWranglerConfig({ name, main, define = {}, settings }, target) {
     compatibility_flags: settings.compatibilityFlags,
     keep_names: settings.keepNames,
     minify: settings.minify,
+    alias,
     ...(bindings.length > 0 && { durable_objects: { bindings }, exports: Object.fromEntries(classes) }),
     define: Object.fromEntries(Object.entries(define).map(([key, value]) => [key, JSON.stringify(value)])),
   }

@@ -95,7 +95,8 @@ async function openStream(name, port, session) {
 
 /** Each stream is a file here, and up to four there while its object and its storage are open. */
 function mostStreams(pid) {
-  const limit = (of) => Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${of}/limits`, 'latin1'))?.[1] ?? 1_024)
+  const limit = (of) =>
+    Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${of}/limits`, 'latin1'))?.[1] ?? 1_024)
   return Math.floor(Math.min(limit('self') - 500, limit(pid) / 4 - 100))
 }
 

@@ -24,51 +24,43 @@ export function reportSessions(sessions) {
 }
 
 function explain({ agent, processes, rounds, requests, events }) {
-  const peer = agent
-    ? `agent is McpAgent of agents ${agent}, with its own storage and its keep-alive.`
-    : `McpAgent of Cloudflare's agents is not installed, so it is not measured; an earlier measurement was ${agentBefore} × object.`
   return [
     'Sessions of 2025-11-25. object is a bare Durable Object behind a plain worker: it returns the text it was given, and',
-    'sends events over a hibernatable socket without storing them; storing inserts one row for each. held is a stream of',
-    'the worker alone.',
-    'unlogged is ours with LOG=off; stateless is the same call without a session. All objects store on disk.',
-    peer,
+    'sends events over a hibernatable socket to a stream the worker holds; storing also inserts a row for each. held is a',
+    'stream of the worker alone. unlogged is ours with LOG=off; stateless is the same call without a session.',
+    agent
+      ? `agent is McpAgent of agents ${agent}, which stores and keeps alive in its own way.`
+      : `McpAgent of Cloudflare's agents is not installed and not measured; an earlier measurement was ${agentBefore} × object.`,
     `${processes} processes of each worker, ${rounds} rounds of ${requests} calls, or of two calls of ${events} events.`,
   ].join('\n')
 }
 
 function callTable(all, judge) {
-  const rows = Object.entries(all).map(([worker, measured]) => {
-    const toObject = ratio(measured, all.object)
-    return [
-      ...cpuCells(worker, measured, toObject),
-      worker === 'ours' ? judgeCall(toObject.mean, judge) : '',
-    ]
-  })
-  const columns = ['worker', 'µs', 'spread', '× object', 'range', 'requests/s', 'aim']
-  return formatTable('session call: tools/call that is quick and quiet, answered in JSON', columns, rows)
-}
-
-function judgeCall(figure, judge) {
-  return judge('session call, ours', `at most ${callAim} × object`, figure, figure <= callAim)
+  const judgeCall = (figure) => judge('session call, ours', `at most ${callAim} × object`, figure, figure <= callAim)
+  const title = 'session call: tools/call that is quick and quiet, answered in JSON'
+  const aimOf = (worker) => (worker === 'ours' ? judgeCall(ratio(all.ours, all.object).mean) : '')
+  const rows = Object.keys(all).map((worker) => [...cpuCells(all, worker, 'object'), aimOf(worker)])
+  return formatTable(title, ['worker', 'µs', 'spread', 'calls/s', '× object', 'range', 'aim'], rows)
 }
 
 function streamTable(all, { events }) {
-  const rows = Object.entries(all).map(([worker, measured]) => cpuCells(worker, measured, ratio(measured, all.object)))
-  const columns = ['worker', 'µs/event', 'spread', '× object', 'range', 'events/s']
-  const title = `session stream: tools/call with ${events} progress events, from the handler to the client; ours stores each first`
-  return formatTable(title, columns, rows)
+  const title = `session stream: tools/call with ${events} progress events, from the handler to the client; µs for each`
+  const rows = Object.keys(all).map((worker) => [
+    ...cpuCells(all, worker, 'object'),
+    ...ratioCells(all, worker, 'storing'),
+  ])
+  return formatTable(title, ['worker', 'µs', 'spread', 'events/s', '× object', 'range', '× storing', 'range'], rows)
 }
 
-function cpuCells(worker, { cpuUs, spread, requestsPerSecond }, toObject) {
-  return [
-    worker,
-    cpuUs.toFixed(0),
-    `±${(spread * 100).toFixed(0)} %`,
-    toObject.mean.toFixed(2),
-    `${toObject.low.toFixed(2)}-${toObject.high.toFixed(2)}`,
-    requestsPerSecond.toFixed(0),
-  ]
+function cpuCells(all, worker, base) {
+  const { cpuUs, spread, requestsPerSecond } = all[worker]
+  const figures = [cpuUs.toFixed(0), `±${(spread * 100).toFixed(0)} %`, requestsPerSecond.toFixed(0)]
+  return [worker, ...figures, ...ratioCells(all, worker, base)]
+}
+
+function ratioCells(all, worker, base) {
+  const { mean, low, high } = ratio(all[worker], all[base])
+  return [mean.toFixed(2), `${low.toFixed(2)}-${high.toFixed(2)}`]
 }
 
 function idleTable(idle, { idleSeconds, idleStreams }, judge) {
@@ -78,11 +70,22 @@ function idleTable(idle, { idleSeconds, idleStreams }, judge) {
     openedKb.toFixed(0),
     idleKb.toFixed(0),
     (idleKb / idle.held.idleKb).toFixed(2),
+    (idleKb / idle.object.idleKb).toFixed(2),
     processMb.toFixed(0),
     cpuUsPerMinute.toFixed(0),
     worker === 'ours' ? judgeIdle(idleKb / idle.held.idleKb, judge) : '',
   ])
-  const columns = ['worker', 'streams', 'kB opened', 'kB idle', '× held', 'process MB', 'CPU µs/minute', 'aim']
+  const columns = [
+    'worker',
+    'streams',
+    'kB opened',
+    'kB idle',
+    '× held',
+    '× object',
+    'process MB',
+    'CPU µs/minute',
+    'aim',
+  ]
   const few = idle.ours.streams < idleStreams ? `; more than ${idle.ours.streams} need a higher ulimit -n` : ''
   const title = `idle streams: resident memory for each, when opened and ${idleSeconds} s later${few}`
   return formatTable(title, columns, rows)

@@ -45,12 +45,13 @@ function listWorkers(root, agent) {
   const shipped = readSettings(join(root, 'wrangler.toml'))
   const settings = (objects) => ({ ...shipped, objects, disk: true })
   const main = (file) => fileURLToPath(new URL(`../workers/${file}`, import.meta.url))
+  const alias = { 'cloudflare:email': main('no-email.ts') }
   const objects = { KEY_RING: 'KeyRingObject', SESSION: 'SessionObject' }
   return [
     { name: 'held', main: main('held.ts'), settings: settings({}) },
     { name: 'object', main: main('object.ts'), settings: settings({ BARE: 'BareObject' }) },
     { name: 'ours', main: main('sessions.ts'), settings: settings(objects) },
-    ...(agent ? [{ name: 'agent', main: main('agent.mjs'), settings: settings({ AGENT: 'BenchAgent' }) }] : []),
+    ...(agent ? [{ name: 'agent', main: main('agent.mjs'), alias, settings: settings({ AGENT: 'BenchAgent' }) }] : []),
   ]
 }
 
@@ -88,8 +89,7 @@ function findAgent() {
 async function measureProcesses(builds, parts, size) {
   const running = []
   try {
-    for (const { name, serve } of builds)
-      if (name !== 'held') running.push({ name, ...(await startWorkerd(serve)) })
+    for (const { name, serve } of builds) if (name !== 'held') running.push({ name, ...(await startWorkerd(serve)) })
     const stateless = { ...running.find(({ name }) => name === 'ours'), name: 'stateless', isStateless: true }
     const measured = {}
     const without = (name) => running.filter((worker) => worker.name !== name)

@@ -23,7 +23,8 @@ export class BareObject extends DurableObject<Env> {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.ctx.acceptWebSocket(socket)
     const { searchParams } = new URL(request.url)
-    if (searchParams.has('count')) void this.#send(socket, Number(searchParams.get('count')), searchParams.get('result')!)
+    if (searchParams.has('count'))
+      void this.#send(socket, Number(searchParams.get('count')), searchParams.get('result')!)
     return new Response(null, { status: 101, webSocket: client })
   }
 
@@ -52,7 +53,8 @@ export default {
     if (message.method === 'initialize') return begin(message, env)
     if (message.id === undefined) return new Response(null, { status: 202 })
     const args = message.params?.arguments as { a: number; b: number } | { count: number }
-    if ('count' in args) return hold(env, id!, new URLSearchParams({ count: `${args.count}`, result: streamed(message) }))
+    if ('count' in args)
+      return hold(env, id!, new URLSearchParams({ count: `${args.count}`, result: streamed(message) }))
     const structuredContent = { sum: args.a + args.b }
     const content = [{ type: 'text', text: JSON.stringify(structuredContent) }]
     const text = await stubOf(env, id!).echo(answer(message, { content, structuredContent }))

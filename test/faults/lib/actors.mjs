@@ -39,14 +39,14 @@ export async function ask(client) {
   const name = `ask${suffixFor(random)}`
   let atAsk
   const onAsk = async () => (atAsk = await effectsOf(client, key))
-  const args = (attempt) => ({ key: `${key}${attempt}`, workMs: random.between(0, 200) })
-  const call = await client.call(name, args, { phase: 'before an ask', onAsk })
+  let atAfter
+  const onLog = (data) => data === 'after' && (atAfter = effectsOf(client, key))
+  const args = (attempt) => ({ key: `${key}${attempt}`, workMs: random.between(0, 300) })
+  const call = await client.call(name, args, { phase: 'before an ask', onAsk, onLog })
   checkAnswer(ledger, call, `number ${call.answers['Which number?']}`)
-  const after = await effectsOf(client, key)
-  checkEffects(ledger, call, {
-    of: (step) => [atAsk, after].map((seen) => seen?.[`${key}${call.attempts}/${step}`] ?? 0),
-    name,
-  })
+  const moments = [atAsk, await atAfter, await effectsOf(client, key)]
+  const of = (step) => moments.map((seen) => seen?.[`${key}${call.attempts}/${step}`] ?? 0)
+  checkEffects(ledger, call, { of, name })
 }
 
 function checkAnswer(ledger, { outcome, text }, due) {
@@ -56,13 +56,15 @@ function checkAnswer(ledger, { outcome, text }, due) {
 function checkEffects(ledger, call, { of, name }) {
   const { outcome, faults, faultsAfterAnswer } = call
   const isOnce = name.endsWith('_once')
-  const [seen, before] = of('before')
-  const [, after] = of('after')
-  const [, bare] = of('bare')
+  // When the question was seen, when the step after it was known to be done, and in the end.
+  const [seen, , before] = of('before')
+  const [, done, after] = of('after')
+  const bare = of('bare')[2]
   const detail = () =>
-    `${name} ${outcome}, ${faults} faults: before ${seen} then ${before}, after ${after}, bare ${bare}`
+    `${name} ${outcome}, ${faults} faults: before ${seen} then ${before}, after ${done} then ${after}, bare ${bare}`
   const wasAsked = seen > 0
-  if (wasAsked) ledger.check('a step that completed before the ask is never run again', seen === before, detail)
+  if (wasAsked) ledger.check('a step that completed is never run again', seen === before, detail)
+  if (done > 0) ledger.check('a step that completed is never run again', done === after, detail)
   if (wasAsked) ledger.count(`effects before the ask: ${before === 1 ? 'once' : 'more than once'}`)
   if (wasAsked && faults === 0) ledger.check('without a fault each effect happens once', before === 1, detail)
   const all = [before, after, bare]

@@ -35,11 +35,16 @@ export class Call {
   #signal = AbortSignal.timeout(deadlineMs)
 
   /** @param args the arguments of an attempt, by its number. `headers` gives those of a connection, by its number; `cuts` is how often connections are cut besides */
-  constructor(client, name, args, { mayRepeat = !name.endsWith('_once'), phase, onAsk, headers, cuts = 0 } = {}) {
+  constructor(
+    client,
+    name,
+    args,
+    { mayRepeat = !name.endsWith('_once'), phase, onAsk, onLog, headers, cuts = 0 } = {},
+  ) {
     this.#client = client
     this.#name = name
     this.#args = args
-    this.#options = { mayRepeat, phase, onAsk, headers, cuts }
+    this.#options = { mayRepeat, phase, onAsk, onLog, headers, cuts }
     this.#faultsBefore = client.world.faults
     this.#killsBefore = client.world.server.kills
   }
@@ -126,6 +131,7 @@ export class Call {
 
   #take(message) {
     if (message.method === 'elicitation/create') return void this.#answering.push(this.#answer(message))
+    if (message.method === 'notifications/message') this.#options.onLog?.(message.params.data)
     if (message.method !== undefined) return
     const { ledger } = this.#client.world
     ledger.check('a call has one answer', this.outcome === undefined, () => JSON.stringify(message))

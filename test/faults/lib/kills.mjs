@@ -15,7 +15,7 @@ const AIMS = [
   ['before an ask', 20],
   ['asking', 150],
   ['answering', 5],
-  ['answered', 200],
+  ['answered', 500],
   ['quiet', 400],
   ['resuming', 30],
   ['idle', 300],
@@ -125,7 +125,7 @@ async function checkDead(ledger, client) {
   const answers = [
     await client.post({ method: 'tools/list' }),
     await client.get(),
-    await client.get(`${client.tag}1.0`),
+    ...(client.tag === undefined ? [] : [await client.get(`${client.tag}1.0`)]),
     await client.send('DELETE', {}),
   ]
   for (const response of answers) {

@@ -1,0 +1,4 @@
+// Stands in for `cloudflare:email`, which agents imports and bare workerd has not.
+export function EmailMessage(): never {
+  throw new Error('nothing here sends mail')
+}
