@@ -25,7 +25,7 @@ const sizes = {
 }
 const sessionSizes = {
   full: { processes: 3, rounds: 20, requests: 40, warmup: 1_000, events: 200, idleStreams: 2_000, idleSeconds: 30 },
-  quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 200, idleSeconds: 15 },
+  quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 400, idleSeconds: 15 },
 }
 /** Without these two there are no ratios. */
 const bases = ['raw', 'floor']

@@ -34,7 +34,6 @@ test('the caps are these', () => {
     sessionEvents: 2_000,
     sessionEventBytes: 8_388_608,
     eventBytes: 1_900_000,
-    replayBytes: 262_144,
     callAttempts: 3,
     sessionCalls: 32,
     sessionAsks: 32,

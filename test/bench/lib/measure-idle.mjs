@@ -14,17 +14,25 @@ const warmStreams = 50
 const variants = ['unlogged', 'storing']
 /** A whole megabyte for each has been seen here; thousands would not fit everywhere. */
 const agentShare = 0.1
+/** An object is evicted after ten seconds without work. */
+const evictedAfterMs = 15_000
 const openTimeoutMs = 30_000
 
-/** `{ [worker]: { streams, openedKb, idleKb, processMb, cpuUsPerMinute } }`, per stream but for the process. */
+/**
+ * `{ [worker]: { streams, awakeKb, idleKb, processMb, cpuUsPerMinute } }`, per stream but for the process.
+ * An allocator keeps what objects needed while they were awake. So one half of the streams is opened and goes to sleep
+ * first: `awakeKb` is what each of these took at once, `idleKb` what each of the other half added to that in the end.
+ */
 export async function measureIdle(builds, size, progress) {
   const held = []
   try {
     for (const { name, serve } of builds) {
       if (variants.includes(name)) continue
       progress(`opening ${size.idleStreams} streams: ${name}`)
-      held.push(await openAll(name, serve, size))
+      held.push(await openHalf(name, serve, size))
     }
+    await sleep(evictedAfterMs)
+    for (const one of held) await openRest(one)
     progress(`waiting for ${size.idleSeconds} s`)
     for (const one of held) one.cpuBefore = cpuNs(one.worker.pid)
     await sleep(size.idleSeconds * 1_000)
@@ -35,30 +43,36 @@ export async function measureIdle(builds, size, progress) {
   }
 }
 
-async function openAll(name, serve, { idleStreams }) {
+async function openHalf(name, serve, { idleStreams }) {
   const worker = await startWorkerd(serve)
   try {
-    const wanted = name === 'agent' ? Math.ceil(idleStreams * agentShare) : idleStreams
-    const streams = Math.min(wanted, mostStreams(worker.pid))
+    const wanted = name === 'agent' ? idleStreams * agentShare : idleStreams
+    const half = Math.ceil(Math.min(wanted, mostStreams(worker.pid)) / 2)
     const warm = await openStreams(name, worker.port, warmStreams)
     const baseKb = residentKb(worker.pid)
-    const more = await openStreams(name, worker.port, streams)
-    return { name, worker, streams, sockets: [...warm, ...more], baseKb, openedKb: residentKb(worker.pid) - baseKb }
+    const first = await openStreams(name, worker.port, half)
+    const awakeKb = (residentKb(worker.pid) - baseKb) / half
+    return { name, worker, half, sockets: [...warm, ...first], awakeKb }
   } catch (error) {
     await worker.stop()
     throw error
   }
 }
 
-function sample({ name, worker, streams, sockets, baseKb, openedKb, cpuBefore }, idleSeconds) {
+async function openRest(one) {
+  one.asleepKb = residentKb(one.worker.pid)
+  one.sockets.push(...(await openStreams(one.name, one.worker.port, one.half)))
+}
+
+function sample({ name, worker, half, sockets, awakeKb, asleepKb, cpuBefore }, idleSeconds) {
   const closed = sockets.filter((socket) => socket.destroyed || socket.readableEnded).length
   if (closed > 0) throw new Error(`${name} closed ${closed} of ${sockets.length} idle streams: ${worker.output()}`)
   const residentNow = residentKb(worker.pid)
   const cpuUs = (cpuNs(worker.pid) - cpuBefore) / 1_000
   return {
-    streams,
-    openedKb: openedKb / streams,
-    idleKb: (residentNow - baseKb) / streams,
+    streams: 2 * half,
+    awakeKb,
+    idleKb: (residentNow - asleepKb) / half,
     processMb: residentNow / 1_024,
     cpuUsPerMinute: (cpuUs / sockets.length / idleSeconds) * 60,
   }

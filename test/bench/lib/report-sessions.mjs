@@ -64,10 +64,10 @@ function ratioCells(all, worker, base) {
 }
 
 function idleTable(idle, { idleSeconds, idleStreams }, judge) {
-  const rows = Object.entries(idle).map(([worker, { streams, openedKb, idleKb, processMb, cpuUsPerMinute }]) => [
+  const rows = Object.entries(idle).map(([worker, { streams, awakeKb, idleKb, processMb, cpuUsPerMinute }]) => [
     worker,
     String(streams),
-    openedKb.toFixed(0),
+    awakeKb.toFixed(0),
     idleKb.toFixed(0),
     (idleKb / idle.held.idleKb).toFixed(2),
     (idleKb / idle.object.idleKb).toFixed(2),
@@ -78,7 +78,7 @@ function idleTable(idle, { idleSeconds, idleStreams }, judge) {
   const columns = [
     'worker',
     'streams',
-    'kB opened',
+    'kB awake',
     'kB idle',
     '× held',
     '× object',
@@ -87,7 +87,7 @@ function idleTable(idle, { idleSeconds, idleStreams }, judge) {
     'aim',
   ]
   const few = idle.ours.streams < idleStreams ? `; more than ${idle.ours.streams} need a higher ulimit -n` : ''
-  const title = `idle streams: resident memory for each, when opened and ${idleSeconds} s later${few}`
+  const title = `idle streams: resident memory for each, when just opened and ${idleSeconds} s later, without what is reused${few}`
   return formatTable(title, columns, rows)
 }
 
