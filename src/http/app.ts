@@ -1,6 +1,7 @@
 // The routes, and the order of checks: CORS → Origin → method → the endpoint. Every response carries CORS headers.
 
-import { Hono, type Context } from 'hono'
+import type { Context } from 'hono'
+import { Hono } from 'hono/tiny'
 import { parseConfig, type Config } from '../config.ts'
 import { failure, report } from '../observability/sink.ts'
 import { ProtocolError } from '../protocol/errors.ts'
@@ -12,7 +13,7 @@ import { createSealer } from '../server/sealer.ts'
 import { warnings } from '../server/warnings.ts'
 import { Endpoint, type Arrival } from './endpoint.ts'
 import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, PAGE_405_HEADERS, preflightHeaders } from './headers.ts'
-import { landingPage } from './landing.tsx'
+import { landingPage } from './landing.ts'
 import { refuseOrigin } from './origin.ts'
 import { errorResponse } from './respond.ts'
 import type { SessionPort } from './session.ts'
