@@ -1,0 +1,56 @@
+// All requests of a run: for one seed always the same, apart from what the server sealed.
+import { createHash } from 'node:crypto'
+import { batches, cursors } from './mutate-lists.mjs'
+import { answers, forgeries, states } from './mutate-states.mjs'
+import { headers } from './mutate-headers.mjs'
+import { framings, routes } from './mutate-http.mjs'
+import { envelopes, everyPath, ids, members, oneWay, valid, wrongType } from './mutate-json.mjs'
+import { completions, formats, inheritedNames, toolArguments, uris } from './mutate-params.mjs'
+import { depths, texts } from './mutate-text.mjs'
+import { createRandom } from './random.mjs'
+import { toBytes } from './requests.mjs'
+import { sizes } from './sizes.mjs'
+
+const MUTATIONS = [
+  [18, wrongType],
+  [9, members],
+  [7, envelopes],
+  [14, toolArguments],
+  [2, formats],
+  [7, inheritedNames],
+  [4, ids],
+  [8, texts],
+  [3, depths],
+  [3, oneWay],
+  [4, completions],
+  [5, uris],
+  [4, cursors],
+  [8, states],
+  [8, answers],
+  [5, batches],
+  [13, headers],
+  [4, routes],
+  [4, framings],
+  [3, valid],
+]
+
+/** `count` requests, no two of them alike. @param known states and cursors the server handed out */
+export function generate(seed, count, known) {
+  const random = createRandom(seed)
+  const seen = new Set()
+  const requests = []
+  const add = (request) => {
+    const key = createHash('sha1').update(toBytes(request)).digest('base64')
+    if (seen.has(key)) return
+    seen.add(key)
+    requests.push(request)
+  }
+  const expensive = sizes()
+  const interval = Math.max(1, Math.floor(count / expensive.length))
+  const systematic = [...everyPath(random), ...forgeries(known)]
+  while (requests.length < count) {
+    if (expensive.length > 0 && requests.length % interval === 0) add(expensive.shift())
+    add(systematic.pop() ?? random.weighted(MUTATIONS)(random, known))
+  }
+  return requests
+}

@@ -1,0 +1,21 @@
+// A small seeded generator of pseudo-random choices (mulberry32): the same seed gives the same requests everywhere.
+
+export function createRandom(seed) {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const int = (below) => Math.floor(next() * below)
+  const chance = (share) => next() < share
+  const pick = (list) => list[int(list.length)]
+  /** `[[weight, value], …]` */
+  const weighted = (entries) => {
+    let at = next() * entries.reduce((sum, [weight]) => sum + weight, 0)
+    return (entries.find(([weight]) => (at -= weight) < 0) ?? entries.at(-1))[1]
+  }
+  const bytes = (length) => Buffer.from(Array.from({ length }, () => int(256)))
+  return { int, chance, pick, weighted, bytes }
+}

@@ -1,0 +1,56 @@
+// Which rung of the server's ladder ended a request. A handler counts when it noted the request's trace; the rest is
+// told from the error. Only the few refusals that share a code and a status are told apart by their words.
+import { ERRORS } from '../../src/protocol/errors.ts'
+import { LADDER } from '../../src/protocol/era.ts'
+
+const BELOW = ['unseal', 'cursor', 'answered', 'handler']
+/** In the order in which a request passes them. `http` and `one way` come before or beside the ladder. */
+export const RUNGS = ['runtime', 'http', 'one way', ...LADDER.map(({ rung }) => rung), ...BELOW]
+
+const CLASSIFIED = new Set(RUNGS.slice(RUNGS.indexOf('headers')))
+const DEEP = new Set(['unseal', 'cursor', 'handler'])
+
+/** True for a request that was valid JSON-RPC and whose era was settled. */
+export const isClassified = (rung) => CLASSIFIED.has(rung)
+/** True for a request that a handler, the unsealing of a state or the decoding of a cursor had to deal with. */
+export const isDeep = (rung) => DEEP.has(rung)
+
+const codeOf = (name) => ERRORS[name].code
+
+/** @param messages of the answer; @param handlers that noted the request's trace */
+export function rungOf({ status, headers }, messages, handlers) {
+  if (status === undefined || !headers.has('access-control-allow-origin')) return 'runtime'
+  if (handlers.length > 0) return 'handler'
+  if (status === 202) return 'one way'
+  const responses = messages.filter(({ method }) => method === undefined)
+  if (responses.length === 0) return 'http'
+  // Of a batch the answer that got furthest.
+  return responses
+    .map((response) => rungOfResponse(response, status))
+    .reduce((a, b) => (RUNGS.indexOf(b) > RUNGS.indexOf(a) ? b : a))
+}
+
+function rungOfResponse({ result, error }, status) {
+  if (result) return /^(Invalid arguments for|Missing required)/.test(result.content?.[0]?.text) ? 'params' : 'answered'
+  const { code, message } = error
+  if (status === 413 || status === 415 || code === codeOf('ParseError')) return 'json'
+  switch (code) {
+    case codeOf('InvalidRequest'):
+      return status === 400 ? 'shape' : 'http'
+    case codeOf('HeaderMismatch'):
+      if (message.includes('MCP-Protocol-Version')) return 'agreement'
+      return message.includes('Mcp-Param-') ? 'param-headers' : 'headers'
+    case codeOf('UnsupportedProtocolVersion'):
+      return 'version'
+    case codeOf('MethodNotFound'):
+      return 'method'
+    case codeOf('MissingRequiredClientCapability'):
+      return 'capability'
+    case codeOf('InvalidParams'):
+      if (status === ERRORS.InvalidEnvelope.modern) return 'envelope'
+      if (message.includes('requestState is not valid')) return 'unseal'
+      return message.includes('cursor is none') ? 'cursor' : 'params'
+    default:
+      return 'params'
+  }
+}
