@@ -147,7 +147,8 @@ function untilSuspended(running: Promise<Outcome>, round: Round): Promise<Outcom
 
 /** What a state belongs to: this caller and this very call. */
 async function bindingOf({ method, params }: JsonRpcRequest, { auth }: Incoming): Promise<StateBinding> {
-  const target = params['name'] ?? params['uri']
+  // By the method, not by what is there: a `name` beside the `uri` of a read would stand for every URI.
+  const target = params[methodIn('modern', method)?.nameFrom ?? 'name']
   const digest = await digestOf({ target, arguments: argumentsParam(params) })
   return { principal: auth.principal, method, digest }
 }

@@ -67,12 +67,14 @@ export class ProtocolError extends Error {
    * @param message what could not be done, then a colon and the state
    * @param data anything JSON; shown to the client
    * @throws {RangeError} when an own code lies in the range JSON-RPC reserves
+   * @throws {TypeError} when `data` is no JSON: found out here, since an error that cannot be sent would be no answer
    */
   constructor(kind: ErrorName | number, message: string, data?: unknown) {
     super(message)
     this.kind = typeof kind === 'string' ? kind : undefined
     this.code = typeof kind === 'string' ? ERRORS[kind].code : ownCode(kind)
-    this.data = data
+    const text = data === undefined ? undefined : JSON.stringify(data)
+    this.data = text === undefined ? undefined : JSON.parse(text)
   }
 
   /** The HTTP status when this error is the whole answer. */

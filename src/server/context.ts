@@ -85,7 +85,7 @@ export interface CallContext extends LookupContext {
   inputRequest<M extends keyof InputAnswers>(key: string, request: InputAsk<M>): Promise<InputAnswers[M]>
   /**
    * Runs `fn` once in the life of this call, even if the handler is entered again; returns its stored result.
-   * The result must be JSON.
+   * The result must be JSON. A step may not ask: an ask ends when its step has, which would wait for the ask.
    */
   step<T>(key: string, fn: () => T | Promise<T>): Promise<T>
 }

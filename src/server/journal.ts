@@ -52,6 +52,8 @@ export class CallJournal implements Journal {
   #progress: number | undefined
   readonly #used = new Set<string>()
   #running = 0
+  /** True while a step's function runs up to its first await. */
+  #isInStep = false
   #activity = 0
   #isClosed = false
 
@@ -68,6 +70,8 @@ export class CallJournal implements Journal {
 
   async ask(ask: Ask): Promise<unknown> {
     if (this.#isClosed) return never()
+    // The round cannot end before the step does, nor the step before the round has.
+    if (this.#isInStep) throw new TypeError(`cannot ask "${ask.key}" inside a step: ask first, then run the step`)
     this.#use(ask.key)
     const wasSeen = this.#asks.has(ask.key)
     const record = this.#recordOf(ask)
@@ -112,12 +116,22 @@ export class CallJournal implements Journal {
     const known = this.#steps.get(key)
     if (known) return structuredClone(known[0])
     return this.#busy(async () => {
-      const value: unknown = await run()
+      const value: unknown = await this.#inStep(run)
       const stored = value === undefined ? [] : [toJson(key, value)]
       this.#steps.set(key, stored)
       this.#host.changed?.()
       return structuredClone(stored[0])
     })
+  }
+
+  #inStep(run: () => unknown): unknown {
+    const before = this.#isInStep
+    this.#isInStep = true
+    try {
+      return run()
+    } finally {
+      this.#isInStep = before
+    }
   }
 
   shouldEmit(method: string, params: JsonObject): boolean {

@@ -21,20 +21,28 @@ export interface UriTemplate {
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = []
-  let pattern = ''
+  const parts: Parts = { literals: [], spans: [] }
   let end = 0
   const literal = (until: number): string => {
     const part = template.slice(end, until)
     if (/[{}]/.test(part)) throw broken(template)
-    return escapeRegExp(part)
+    return part
   }
   for (const { 0: expression, 1: body = '', index } of template.matchAll(/\{([^{}]*)\}/g)) {
-    pattern += literal(index) + (body.startsWith('+') ? '(.+)' : '([^/?#]+)')
+    parts.literals.push(literal(index))
+    parts.spans.push(body.startsWith('+'))
     end = index + expression.length
     variables.push(variableName(template, body, variables))
   }
-  const regExp = new RegExp(`^${pattern}${literal(template.length)}$`)
-  return { template, variables, match: (uri) => matchUri(regExp, variables, uri) }
+  parts.literals.push(literal(template.length))
+  return { template, variables, match: (uri) => matchUri(parts, variables, uri) }
+}
+
+/** A template taken apart: there is one literal more than there are variables. */
+interface Parts {
+  literals: string[]
+  /** For each variable, whether it may span several segments. */
+  spans: boolean[]
 }
 
 function variableName(template: string, body: string, known: readonly string[]): string {
@@ -44,16 +52,53 @@ function variableName(template: string, body: string, known: readonly string[]):
   return name
 }
 
-function matchUri(regExp: RegExp, variables: readonly string[], uri: string): Record<string, string> | undefined {
-  const values = uri.length <= limits.uriChars ? regExp.exec(uri) : null
+function matchUri(parts: Parts, variables: readonly string[], uri: string): Record<string, string> | undefined {
+  const values = uri.length <= limits.uriChars ? takeApart(parts, uri) : undefined
   if (!values) return undefined
   const found: Record<string, string> = Object.create(null)
   for (const [i, name] of variables.entries()) {
-    const value = decodeSegment(values[i + 1]!)
+    const value = decodeSegment(values[i]!)
     if (value === undefined) return undefined
     found[name] = value
   }
   return found
+}
+
+/**
+ * The raw values of the variables, each as long as the later ones allow. Not a regular expression: with several variables
+ * in a segment those take time that grows with the cube of a URI's length. Here no place is tried twice.
+ */
+function takeApart({ literals, spans }: Parts, uri: string): string[] | undefined {
+  if (!uri.startsWith(literals[0]!)) return undefined
+  const values: string[] = []
+  const ends = segmentEnds(uri)
+  /** Where variable `i` that may reach as far as `end` is known to lead nowhere: from this start on. */
+  const dead = new Map<number, number>()
+  const fits = (i: number, start: number): boolean => {
+    if (i === spans.length) return start === uri.length
+    const literal = literals[i + 1]!
+    const end = spans[i] ? uri.length : ends[start]!
+    const key = i * (uri.length + 1) + end
+    const deadFrom = dead.get(key) ?? Number.POSITIVE_INFINITY
+    const isLast = i === spans.length - 1
+    const last = isLast ? uri.length - literal.length : deadFrom
+    let at = uri.lastIndexOf(literal, Math.min(end, last))
+    for (; at > start && start < deadFrom; at = isLast ? -1 : uri.lastIndexOf(literal, at - 1)) {
+      if (!fits(i + 1, at + literal.length)) continue
+      values[i] = uri.slice(start, at)
+      return true
+    }
+    dead.set(key, Math.min(start, deadFrom))
+    return false
+  }
+  return fits(0, literals[0]!.length) ? values : undefined
+}
+
+/** For each place of a URI, where its segment ends. */
+function segmentEnds(uri: string): number[] {
+  const ends = Array<number>(uri.length + 1).fill(uri.length)
+  for (let at = uri.length - 1; at >= 0; at--) ends[at] = '/?#'.includes(uri[at]!) ? at : ends[at + 1]!
+  return ends
 }
 
 function decodeSegment(raw: string): string | undefined {
@@ -68,10 +113,6 @@ function decodeSegment(raw: string): string | undefined {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f\\]/.test(value)) return undefined
   return value.split('/').some((segment) => segment === '..' || segment === '.') ? undefined : value
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 function broken(template: string): TypeError {

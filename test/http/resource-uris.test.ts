@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/limits.ts'
 import { defineResource, defineResourceTemplate } from '../../src/server/index.ts'
-import { describeEras } from '../support/client.ts'
+import { describeEras, modern } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 
 const note = defineResourceTemplate('note://{id}', { name: 'note', read: ({ id }) => JSON.stringify({ id }) })
@@ -73,6 +73,33 @@ describeEras(
   },
   { fetcher },
 )
+
+describe('a template with several variables', () => {
+  const read = (values: object): string => JSON.stringify(values)
+  const day = defineResourceTemplate('day://{year}-{month}-{day}', { name: 'day', read })
+  const tree = defineResourceTemplate('tree://{+base}/{+head}/{+path}/end', { name: 'tree', read })
+  const client = modern(serve({ resources: [day, tree] }))
+
+  test('gives each one as much as the later ones allow', async () => {
+    for (const [uri, values] of [
+      ['day://a-b-c-d', { year: 'a-b', month: 'c', day: 'd' }],
+      ['day://---a-', undefined],
+      ['day://a-b-c/d', undefined],
+      ['tree://a/b/c/d/end/end', { base: 'a/b/c', head: 'd', path: 'end' }],
+    ] as const) {
+      const { result } = await client.request('resources/read', { uri })
+      expect([uri, result && JSON.parse((result.contents[0] as { text: string }).text)]).toEqual([uri, values])
+    }
+  })
+
+  test('takes a time that does not grow with the powers of a URI: tried otherwise, this runs for a minute', async () => {
+    for (let i = 0; i < 10; i++) {
+      for (const uri of [`day://${'-'.repeat(2_000)}/`, `tree://${'/'.repeat(2_000)}`]) {
+        expect((await client.error('resources/read', { uri })).code).toBe(-32602)
+      }
+    }
+  })
+})
 
 describe('a URI', () => {
   test('may have limits.uriChars characters, and not one more', async () => {

@@ -7,6 +7,7 @@ import {
   AskError,
   definePrompt,
   defineResource,
+  defineResourceTemplate,
   defineTool,
   type CallContext,
   type JsonSchema,
@@ -194,6 +195,26 @@ describe('requestState', () => {
     expect(await client.error('prompts/get', { name: 'asking', requestState })).toMatchObject({ code: -32602 })
   })
 
+  test('is refused for another URI, also when the request has a name beside it', async () => {
+    const checks: string[] = []
+    const file = defineResourceTemplate('file:///{id}', {
+      name: 'file',
+      async read({ id }, ctx) {
+        await ctx.step('check', () => void checks.push(id))
+        await ctx.elicit('name', { message: `Read ${id}?`, schema: Name })
+        return id
+      },
+    })
+    const client = modern(serve({ resources: [file] }), { capabilities: ALL })
+    const read = (uri: string, more: object) =>
+      client.request('resources/read', { uri, name: 'x', ...more }, { unchecked: true })
+    const { result } = await read('file:///a', {})
+    const { requestState } = result as unknown as { requestState: string }
+    const { error } = await read('file:///b', { requestState, inputResponses: { name: accept({ name: 'Jo' }) } })
+    expect(error?.code).toBe(-32602)
+    expect(checks).toEqual(['a'])
+  })
+
   test('fits the same arguments in another order, whatever `_meta` says', async () => {
     const client2 = modern(fetcher, { capabilities: ALL, clientInfo: { name: 'other', version: '2' } })
     const result = await client.result('tools/call', {
@@ -321,6 +342,16 @@ describe('a call that is entered again', () => {
     const inputResponses = { name: accept({ name: 'Ada' }) }
     const second = await asking.request('tools/call', { name: 'noisy', requestState, inputResponses }, options)
     expect(second.notifications.map(({ params }) => params?.['progress'] ?? params?.['data'])).toEqual([2, 'answered'])
+  })
+
+  test('fails when it asks inside a step, which would wait for the end of the round that waits for it', async () => {
+    const inside = tool('inside', (ctx) =>
+      ctx.step('work', async () => (await ctx.elicit('name', { message: 'Who?', schema: Name })).action),
+    )
+    const { result } = await modern(serve({ tools: [inside] }, { vars: { LOG: 'off' } }), { capabilities: ALL }).call(
+      'inside',
+    )
+    expect(result.isError).toBe(true)
   })
 
   test('fails when it uses one key twice', async () => {

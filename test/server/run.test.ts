@@ -62,6 +62,12 @@ const tools = [
   thrower('throws_string', SECRET),
   thrower('throws_tool_error', new ToolError('No such note: ask for another id')),
   thrower('throws_protocol_error', new ProtocolError(1234, 'Own error', { why: 'x' })),
+  defineTool('throws_no_json', {
+    description: 'Throws an error whose data cannot be sent.',
+    handler() {
+      throw new ProtocolError(1234, 'Own error', { circular, big: 1n })
+    },
+  }),
   returner('returns_number', 5),
   returner('returns_nothing', undefined),
   returner('returns_block', image),
@@ -174,6 +180,11 @@ describeEras(
     test('passes a ProtocolError on as a JSON-RPC error', async () => {
       const error = await client.error('tools/call', { name: 'throws_protocol_error' })
       expect(error).toMatchObject({ code: 1234, message: 'Own error', data: { why: 'x' }, status: 200 })
+    })
+
+    test('answers an error whose data is no JSON', async () => {
+      const { isError, text } = await textOf('throws_no_json')
+      expect([isError, text]).toEqual([true, expect.stringMatching(/^Internal error \(request /)])
     })
 
     test('takes one block as content, and drops structured content from errors', async () => {
