@@ -11,11 +11,11 @@ import type { Config } from '../config.ts'
  * An Origin must be that of the server itself, a page on the user's own machine, or configured.
  */
 export function refuseOrigin(request: Request, config: Config): string | undefined {
+  // Two Host headers, or one that is no host, make a URL that is none.
+  if (!URL.canParse(request.url)) return 'the Host header names no host'
   const origin = request.headers.get('origin')
   // Most requests: a program, not a page, at a host that is trusted.
   if (origin === null && (request.url.startsWith('https:') || LOOPBACK.test(request.url))) return undefined
-  // Two Host headers, or one that is no host, make a URL that is none.
-  if (!URL.canParse(request.url)) return 'the Host header names no host'
   const url = new URL(request.url)
   const isTrusted = url.protocol === 'https:' || LOOPBACK.test(url.href) || url.host === config.publicUrl?.host
   if (!isTrusted) return `host '${url.host}' is not served over http: set PUBLIC_URL if it should be`

@@ -177,6 +177,8 @@ export class CallJournal implements Journal {
 
   #use(key: string): void {
     this.#activity++
+    // Storage would change it, and what is stored under it would not be found again.
+    if (!key.isWellFormed()) throw new TypeError('cannot use a key that is not well-formed Unicode')
     if (this.#used.has(key)) throw new TypeError(`cannot use the key '${key}' twice in one call`)
     this.#used.add(key)
   }
@@ -218,9 +220,12 @@ export function withAnswer(memory: JsonObject, key: string, wire: string, raw: u
   return { ...memory, a: { ...asks, [key]: { ...record, answer: raw } } }
 }
 
-/** The key on the wire: an ask repeated after a misfit gets a new one, so that no client answers it from a cache. */
+/**
+ * The key on the wire: an ask repeated after a misfit gets a new one, so that no client answers it from a cache. A key that
+ * itself ends like one is always numbered: the second attempt of `a` and the first of `a:2` are never the same.
+ */
 function wireKey(key: string, attempt: number): string {
-  return attempt === 1 ? key : `${key}:${attempt}`
+  return attempt === 1 && !/:\d+$/.test(key) ? key : `${key}:${attempt}`
 }
 
 /** What makes a request the same one: not its wording, which may carry a count or a date. */

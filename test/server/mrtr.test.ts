@@ -130,6 +130,32 @@ describe('an ask', () => {
     expect(JSON.stringify(result.content)).toContain('action: must be accept, decline or cancel')
   })
 
+  test('is not taken for the second attempt of another one, whatever its key', async () => {
+    const alike = tool('alike', async (ctx) => {
+      const asked = ['a', 'a:2'].map((key) => ctx.elicit(key, { message: `Who, ${key}?`, schema: Name }))
+      return (await Promise.all(asked)).map(({ action }) => action).join()
+    })
+    const asking = modern(serve({ tools: [alike] }), { capabilities: ALL })
+    const fits = accept({ name: 'Jo' })
+    const { rounds, result } = await asking.answer('alike', undefined, {
+      answers: { a: accept({ name: 'x' }), 'a:2': fits, 'a:2:1': accept({ name: 'x' }), 'a:2:2': fits },
+    })
+    const asked = rounds.map(({ inputRequests }) =>
+      Object.entries(inputRequests).map(([key, { params }]) => [key, params?.['message']]),
+    )
+    expect(asked).toEqual([
+      [
+        ['a', 'Who, a?'],
+        ['a:2:1', 'Who, a:2?'],
+      ],
+      [
+        ['a:2', 'Who, a?'],
+        ['a:2:2', 'Who, a:2?'],
+      ],
+    ])
+    expect(result.content).toEqual([{ type: 'text', text: 'accept,accept' }])
+  })
+
   test('is answered at once by a first request that brings the answer; unknown answers are ignored', async () => {
     const inputResponses = { name: accept({ name: 'Ada' }), other: 1, __proto__: 2 }
     const result = await client.result('tools/call', { name: 'one', inputResponses }, { unchecked: true })
@@ -351,6 +377,12 @@ describe('a call that is entered again', () => {
     const { result } = await modern(serve({ tools: [inside] }, { vars: { LOG: 'off' } }), { capabilities: ALL }).call(
       'inside',
     )
+    expect(result.isError).toBe(true)
+  })
+
+  test('fails when it uses a key that storage would change', async () => {
+    const broken = tool('broken', (ctx) => ctx.step('\ud800', () => 'done'))
+    const { result } = await modern(serve({ tools: [broken] }, { vars: { LOG: 'off' } })).call('broken')
     expect(result.isError).toBe(true)
   })
 

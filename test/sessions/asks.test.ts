@@ -57,6 +57,10 @@ const both = tool('both', async (ctx) => {
   ])
   return `${who.content?.name} ${found.roots.length}`
 })
+const alike = tool('alike', async (ctx) => {
+  const ask = (key: string) => ctx.inputRequest(key, { method: 'roots/list' })
+  return String((await Promise.all([ask('a'), ask('a:2')])).length)
+})
 const caught = tool('caught', async (ctx) => {
   try {
     await ctx.inputRequest('roots', { method: 'roots/list' })
@@ -68,7 +72,7 @@ const caught = tool('caught', async (ctx) => {
 const HURRIED_MS = 60_000
 const hurried = tool('hurried', askForm, { askTtlMs: HURRIED_MS })
 
-const fetcher = serve({ tools: [form, link, sample, roots, both, caught, hurried] })
+const fetcher = serve({ tools: [form, link, sample, roots, both, alike, caught, hurried] })
 const answered = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } }
 
 describeLegacy('asking for roots and for a completion', (revision) => {
@@ -104,6 +108,22 @@ describeLegacy('asking for roots and for a completion', (revision) => {
       expect([result.isError, requests, contentType]).toEqual([true, [], 'application/json'])
     }
     expect((await storageOf(session)).rows).toEqual({})
+  })
+
+  test('under keys that look like attempts of each other gets each its own answer', async () => {
+    const session = await sessionOf(fetcher, revision)
+    const seen = new Set<unknown>()
+    const { result } = await session.talk(
+      'alike',
+      undefined,
+      ({ id }) => {
+        seen.add(id)
+        return { result: { roots: seen.size === 1 ? 'none' : [] } }
+      },
+      { misfit: true },
+    )
+    expect(result.content).toEqual([{ type: 'text', text: '2' }])
+    expect(seen.size).toBe(3)
   })
 
   test('asks again with a new id after an answer that does not fit, three times at most', async () => {
