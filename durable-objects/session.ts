@@ -4,6 +4,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { CLOSE, SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
+import { logOf } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
 import { failure, report } from '../src/observability/sink.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
@@ -84,8 +85,8 @@ export class Session implements CallHost {
   readonly #streams: Streams
   /** The calls whose handler runs in this instance. */
   readonly #live = new Set<LiveCall>()
-  /** Who waits in this instance for the answer to which ask. */
-  readonly #waiting = new Map<string, (raw: unknown) => void>()
+  /** Who waits in this instance for the answer to which ask of which stream. */
+  readonly #waiting = new Map<string, { stream: number; resolve: (raw: unknown) => void }>()
   /** When the alarm is set to ring, as far as this instance knows. */
   #alarmAt = Number.POSITIVE_INFINITY
 
@@ -95,7 +96,10 @@ export class Session implements CallHost {
     this.#state = state
     this.#connections = new Connections(state)
     this.#log = new EventLog(state.storage)
-    this.#streams = new Streams(this.#log, this.#connections, () => this.#recover())
+    this.#streams = new Streams(this.#log, this.#connections, {
+      recover: () => this.#recover(),
+      warn: (message) => report({ event: 'warning', message }, logOf(env)),
+    })
   }
 
   /** Answers a request. */
@@ -129,7 +133,7 @@ export class Session implements CallHost {
   answered({ id, result, error }: JsonRpcAnswer): boolean {
     if (this.#log.endedUntil !== undefined) return false
     const ask = typeof id === 'string' ? this.#log.ask(id) : undefined
-    if (ask) this.#settle(ask, error ? { refused: String(error['message'] ?? 'an error') } : result)
+    if (ask) this.#settle(ask, error ? { refused: messageOf(error) } : result)
     return true
   }
 
@@ -184,7 +188,7 @@ export class Session implements CallHost {
       this.publish(stream, JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }))
       this.#arm(expires_at)
     }
-    return new Promise((resolve) => this.#waiting.set(id, resolve))
+    return new Promise((resolve) => this.#waiting.set(id, { stream, resolve }))
   }
 
   remember(stream: number, memory: JsonObject): void {
@@ -207,8 +211,11 @@ export class Session implements CallHost {
     else if (this.#log.isSubscribed(topic.uri)) this.#announce('notifications/resources/updated', { uri: topic.uri })
   }
 
-  report(error: unknown, { requestId, request }: SessionCall): void {
-    report(failure(error, { requestId, method: request.method }))
+  report(error: unknown, { requestId, request: { method, params }, trace }: SessionCall): void {
+    const { name } = params
+    const called = typeof name === 'string' && { name: name.slice(0, 128) }
+    const about = { requestId, method, ...called, ...(trace && { traceId: trace.traceId }) }
+    report(failure(error, about), logOf(this.env))
   }
 
   /** An id that leads back to this session. */
@@ -258,7 +265,7 @@ export class Session implements CallHost {
     if (call.memory !== null) this.#log.remember(ask.stream, withAnswer(parse(call.memory), ask.key, ask.wire, raw))
     const live = this.#liveOf(ask.stream)
     live?.answered(ask.key, ask.wire, raw)
-    this.#waiting.get(ask.id)?.(raw)
+    this.#waiting.get(ask.id)?.resolve(raw)
     this.#waiting.delete(ask.id)
     if (!live) this.#enter(this.#log.call(ask.stream)!)
   }
@@ -276,6 +283,8 @@ export class Session implements CallHost {
   #endStream(stream: number, state: 'finished' | 'cancelled'): void {
     const now = Date.now()
     this.#log.end(stream, state, now)
+    // Nobody answers them any more, and each would hold its whole handler for as long as this instance lives.
+    for (const [id, waiting] of this.#waiting) if (waiting.stream === stream) this.#waiting.delete(id)
     this.#connections.close(stream, CLOSE.finished, state)
     this.#arm(now + limits.streamGraceMs)
   }
@@ -409,6 +418,11 @@ function callOf({ call }: StoredCall): KeptCall {
 
 function parse(text: string | null): JsonObject {
   return text === null ? {} : (JSON.parse(text) as JsonObject)
+}
+
+/** What an error says. Whatever else a client sends there is no text. */
+function messageOf({ message }: JsonObject): string {
+  return typeof message === 'string' ? message : 'an error'
 }
 
 function refused(request: JsonRpcRequest, error: ProtocolError): SessionReply {

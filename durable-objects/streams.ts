@@ -2,7 +2,6 @@
 // @see 2025-11-25 basic/transports, Resumability and Redelivery; Multiple Connections
 
 import { CLOSE } from '../src/http/session-call.ts'
-import { report } from '../src/observability/sink.ts'
 import { send, type Connections } from './connections.ts'
 import { fits, STANDALONE, type EventLog } from './event-log.ts'
 
@@ -15,20 +14,27 @@ interface Refused {
   status: 400 | 405
 }
 
+/** What streams need of their session. */
+export interface StreamsHost {
+  /** Sees to calls that lost their handler, before one of them is looked at. */
+  recover(): void
+  /** Tells the operator. */
+  warn(message: string): void
+}
+
 export class Streams {
   readonly #log: EventLog
   readonly #connections: Connections
-  readonly #recover: () => void
+  readonly #host: StreamsHost
   /** Streams whose first connection, still to come, is told to come back later. */
   readonly #sendAway = new Set<number>()
   /** Streams whose first connection is still to come, and what was too large to be stored for it, by sequence. */
   readonly #awaited = new Map<number, Map<number, string>>()
 
-  /** @param recover sees to calls that lost their handler, before one of them is looked at */
-  constructor(log: EventLog, connections: Connections, recover: () => void) {
+  constructor(log: EventLog, connections: Connections, host: StreamsHost) {
     this.#log = log
     this.#connections = connections
-    this.#recover = recover
+    this.#host = host
   }
 
   /** Begins the stream of a call. @param primes true if it begins with an id */
@@ -41,7 +47,7 @@ export class Streams {
   publish(stream: number, message: string, instead?: string): void {
     const sequence = this.#log.append(stream, message, instead)
     const isKept = sequence !== undefined && fits(message)
-    if (!isKept) report({ event: 'warning', message: `an event of ${message.length} characters was too large to keep` })
+    if (!isKept) this.#host.warn(`an event of ${message.length} characters was too large to keep`)
     if (!isKept && sequence !== undefined) this.#awaited.get(stream)?.set(sequence, message)
     const cursor = sequence === undefined ? {} : { cursor: this.#cursor({ stream, sequence }) }
     this.#connections.deliver(stream, { ...cursor, text: message })
@@ -91,7 +97,7 @@ export class Streams {
 
   #beginning(stream: number): Place | Refused {
     if (stream === STANDALONE) return { stream, sequence: this.#log.lastSequence(stream) }
-    this.#recover()
+    this.#host.recover()
     return this.#log.call(stream) ? { stream, sequence: 0 } : { status: 405 }
   }
 
@@ -106,7 +112,7 @@ export class Streams {
 
   #callAfter(stream: number, sequence: number): Place | Refused {
     if (stream > this.#log.newestStream()) return { status: 400 }
-    this.#recover()
+    this.#host.recover()
     const call = this.#log.call(stream)
     if (!call) return { status: 405 }
     const last = this.#log.lastSequence(stream)

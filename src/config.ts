@@ -21,6 +21,7 @@ const Variables = z.object({
   DEAD_SESSION_GET: z.enum(['404', '405']).default('404'),
   LOG: z.enum(['requests', 'errors', 'off']).default('requests'),
 })
+const Log = Variables.shape.LOG.catch('errors')
 
 /** How this deployment is set up. */
 export interface Config {
@@ -60,4 +61,9 @@ export function parseConfig(env: object): Config {
     deadSessionGet: DEAD_SESSION_GET === '405' ? 405 : 404,
     log: LOG,
   }
+}
+
+/** What is logged, where a wrong variable must not be in the way: inside an object, which may have an alarm to answer. */
+export function logOf(env: { LOG?: unknown }): Config['log'] {
+  return Log.parse(env.LOG)
 }

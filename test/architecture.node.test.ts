@@ -82,6 +82,7 @@ const LAYERS: { [layer: string]: string[] } = {
     'src/http/session.ts',
     'src/http/session-id.ts',
     'src/observability/sink.ts',
+    'src/config.ts',
     'src/limits.ts',
     'cloudflare:workers',
   ],

@@ -71,7 +71,9 @@ export class Endpoint {
   /** Answers a GET: a stream of a session, where there is one. */
   get(arrival: Arrival): Promise<Response> {
     return guarded(arrival, async () => {
-      const { headers } = arrival.request
+      const { headers, method } = arrival.request
+      // Hono answers HEAD as a GET without its body, and a stream nobody reads would take the place of a real one.
+      if (method === 'HEAD') throw notAllowed()
       if (!parseAccept(headers.get('accept')).sse)
         throw new ProtocolError('NotAcceptable', 'Not acceptable: a GET is answered with text/event-stream')
       try {
@@ -219,7 +221,7 @@ export class Endpoint {
       return (await this.#final({ message, classified, arrival, accepted, log }, exchange)).message as string
     try {
       checkMethod(this.#server, message.method)
-      const about = { requestId: log.requestId, trace: undefined, takesStream: false }
+      const about = { requestId: log.requestId, trace: log.trace, takesStream: false }
       const reply = await this.#sessions.request(session, message, about)
       if (reply instanceof Response) throw new Error('a call that takes no stream became one')
       log.answered(reply?.status ?? 200, reply?.code)

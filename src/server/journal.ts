@@ -107,7 +107,8 @@ export class CallJournal implements Journal {
 
   async #check(ask: Ask, raw: unknown): Promise<Validation> {
     if (isRefused(raw)) throw new AskError(ask.key, `The client did not answer "${ask.key}": ${raw.refused}`)
-    return ask.validate(raw)
+    // A handler may change what it is given, but not what is remembered.
+    return ask.validate(structuredClone(raw))
   }
 
   async step(key: string, run: () => unknown): Promise<unknown> {
@@ -137,7 +138,8 @@ export class CallJournal implements Journal {
   shouldEmit(method: string, params: JsonObject): boolean {
     if (this.#isClosed) return false
     if (method === 'notifications/progress') return this.#isNewProgress(params['progress'] as number)
-    const log = fingerprint(params)
+    // As it is sent, so that it is known again when it is read from a log.
+    const log = fingerprint(JSON.parse(JSON.stringify(params)))
     const replayed = this.#replayedLogs.indexOf(log)
     if (replayed === -1) this.#logs.push(log)
     else this.#replayedLogs.splice(replayed, 1)

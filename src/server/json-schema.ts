@@ -49,7 +49,7 @@ export function isZod(schema: Schema): schema is z.core.$ZodType {
  * @throws {TypeError} when it is no schema this server can enforce
  */
 export function compileSchema(schema: Schema, side: 'input' | 'output', what: string): CompiledSchema {
-  return isZod(schema) ? compileZod(schema, side, what) : compileRaw(schema, what)
+  return isZod(schema) ? compileZod(schema, side, what) : compileRaw(schema, side, what)
 }
 
 /** The issues as lines a model can act on, at most `limits.issues` of them. */

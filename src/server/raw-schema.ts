@@ -10,7 +10,7 @@ import type { CompiledSchema, Issue, JsonSchema } from './json-schema.ts'
  * Compiles a raw schema.
  * @throws {TypeError} when it is none this server can enforce
  */
-export function compileRaw(schema: JsonSchema, what: string): CompiledSchema {
+export function compileRaw(schema: JsonSchema, side: 'input' | 'output', what: string): CompiledSchema {
   checkSchema(schema, what)
   const tamed = tame(schema)
   // One that stops at the first error decides: one that goes on looks into every branch, which takes time exponential in
@@ -21,7 +21,8 @@ export function compileRaw(schema: JsonSchema, what: string): CompiledSchema {
     json: schema,
     parse(value) {
       try {
-        if (quick.validate(value).valid) return { ok: true, value }
+        // A handler may change its input, but not the request: that is compared and stored as it came.
+        if (quick.validate(value).valid) return { ok: true, value: side === 'input' ? structuredClone(value) : value }
         return { ok: false, issues: errorsOf(value, thorough, quick).filter(isLeaf).map(fromUnit) }
       } catch (error) {
         return { ok: false, issues: [{ path: '', message: whyUnchecked(error) }] }

@@ -1,10 +1,12 @@
 // The operator's log: one line for each request, with everything to find it again and nothing of what was said.
 
 import * as z from 'zod'
+import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { definePrompt, defineResource, defineTool } from '../../src/server/index.ts'
 import { describeEras, legacy, modern, type JsonObject } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
+import { sessionOf, stubOf } from '../sessions/support.ts'
 import { envelope, message, post } from '../http/post.ts'
 
 const SECRET = 'correct-horse-battery-staple'
@@ -39,7 +41,11 @@ const say = definePrompt('say', {
   get: ({ text }) => text,
 })
 const page = defineResource('test://page', { name: 'page', read: () => 'text' })
-const definition = { tools: [echo, fail, late], prompts: [say], resources: [page] }
+const traced = defineTool('traced', {
+  description: 'Says its trace.',
+  handler: (_, ctx) => ctx.trace?.traceId ?? 'none',
+})
+const definition = { tools: [echo, fail, late, traced], prompts: [say], resources: [page] }
 const fetcher = serve(definition, { vars: { LOG: 'requests' } })
 
 let lines: { level: string; text: string }[] = []
@@ -54,6 +60,14 @@ beforeEach(() => {
   }
 })
 afterEach(() => void vi.restoreAllMocks())
+
+/** Changes `LOG` where an object reads it. @returns what it was */
+function setLog(object: object, value: string): string {
+  const { env: bindings } = object as { env: { LOG: string } }
+  const before = bindings.LOG
+  bindings.LOG = value
+  return before
+}
 
 describeEras(
   'the log line of a request',
@@ -185,6 +199,29 @@ describe('the log line', () => {
   })
 })
 
+describe('a failure in a session', () => {
+  test('is logged with the id, the name and the trace of its request', async () => {
+    const session = await sessionOf(fetcher)
+    lines = []
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'
+    await session.call('fail', { text: SECRET }, { headers: { traceparent } })
+    const [failure, request] = events()
+    const about = { method: 'tools/call', name: 'fail', traceId: traceparent.slice(3, 35) }
+    expect(failure).toMatchObject({ event: 'failure', requestId: request!['requestId'], ...about })
+    expect(request).toMatchObject({ event: 'request', ...about })
+    expect(JSON.stringify(lines)).not.toContain(SECRET)
+  })
+
+  test('is not logged with LOG=off', async () => {
+    const session = await sessionOf(serve(definition, { vars: { LOG: 'off' } }))
+    const restore = await runInDurableObject(stubOf(session), (object) => setLog(object, 'off'))
+    lines = []
+    await session.call('fail', { text: 'x' })
+    await runInDurableObject(stubOf(session), (object) => setLog(object, restore))
+    expect(lines).toEqual([])
+  })
+})
+
 describe('a trace', () => {
   const TRACE = '0af7651916cd43dd8448eb211c80319c'
   const OTHER = '11111111111111111111111111111111'
@@ -198,6 +235,13 @@ describe('a trace', () => {
     await legacy(fetcher, '2025-06-18').call('echo', { text: 'x' }, { meta: { traceparent: parent(TRACE) } })
     const traced = events().filter(({ method }) => method === 'tools/call')
     expect(traced.map(({ traceId }) => traceId)).toEqual([TRACE, TRACE, TRACE, TRACE, TRACE])
+  })
+
+  test('reaches the handler, also from a batch in a session', async () => {
+    const session = await sessionOf(fetcher, '2025-03-26')
+    const call = { name: 'traced', _meta: { traceparent: parent(TRACE) } }
+    const { messages } = await post(session, [message('tools/call', call)], { 'mcp-session-id': session.id })
+    expect(messages).toMatchObject([{ result: { content: [{ text: TRACE }] } }])
   })
 
   test('of _meta goes before that of the headers', async () => {

@@ -386,6 +386,23 @@ describe('a call that is entered again', () => {
     expect(result.isError).toBe(true)
   })
 
+  test('gets its input and its answers as they came, whatever an earlier entry did to them', async () => {
+    const changing = defineTool('changing', {
+      description: 'Changes all it is given.',
+      inputSchema: { type: 'object', properties: { list: { type: 'array' } } },
+      async handler({ list }, ctx) {
+        const { roots } = await ctx.inputRequest('roots', { method: 'roots/list' })
+        const count = [(list as unknown[]).push('more'), roots.push({ uri: 'file:///more' })].join()
+        await ctx.elicit('name', { message: 'Who?', schema: Name })
+        return count
+      },
+    })
+    const client = modern(serve({ tools: [changing] }), { capabilities: ALL })
+    const answers = { roots: { roots: [] }, name: accept({ name: 'Jo' }) }
+    const { result } = await client.answer('changing', { list: [] }, { answers })
+    expect(result.content).toEqual([{ type: 'text', text: '1,1' }])
+  })
+
   test('fails when it uses one key twice', async () => {
     const doubled = tool('doubled', async (ctx) => {
       await ctx.step('a', () => 1)

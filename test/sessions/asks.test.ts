@@ -101,6 +101,13 @@ describeLegacy('asking for roots and for a completion', (revision) => {
     expect(result.content[0]?.text).toBe('AskError The client did not answer "roots": no roots here')
   })
 
+  test('with an error whose message is no text rejects the same way', async () => {
+    const session = await sessionOf(fetcher, revision)
+    const error = { code: 1, message: { toString: 1, valueOf: 1 } as unknown as string }
+    const { result } = await session.talk('roots', undefined, () => ({ error }))
+    expect(result.content[0]?.text).toBe('The client did not answer "roots": an error')
+  })
+
   test('without the capability is a tool error at once, and nothing is sent', async () => {
     const session = await sessionOf(fetcher, revision, { capabilities: {} })
     for (const name of ['form', 'link', 'sample', 'roots']) {

@@ -261,3 +261,14 @@ test('subscribing to what this server does not serve gets -32002', async () => {
   })
   expect(await session.error('logging/setLevel', { level: 'loud' })).toMatchObject({ code: -32602 })
 })
+
+test('a HEAD is no GET: it opens no stream, and takes the place of none', async () => {
+  const session = await watching()
+  const stream = await session.listen()
+  const headers = { 'mcp-session-id': session.id, accept: 'text/event-stream' }
+  const response = await fetcher(new Request('http://localhost/mcp', { method: 'HEAD', headers }))
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, POST, DELETE, OPTIONS'])
+  await session.call('change')
+  await read(stream, 1)
+  expect(updates(stream)).toHaveLength(1)
+})
