@@ -2,6 +2,7 @@
 // Delete this file, `session*.ts`, `stream-bridge.ts`, `protocol/legacy/` and `durable-objects/session*` with their call
 // sites in endpoint.ts and workers/mcp.ts to drop the legacy era. @see 2025-11-25 basic/lifecycle, basic/transports
 
+import { clip } from '../protocol/clip.ts'
 import { limits } from '../limits.ts'
 import { LATEST_LEGACY, negotiate, type LegacyVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
@@ -57,7 +58,7 @@ export async function answerLegacy(server: Server, legacy: LegacyCall): Promise<
 export function checkMethod(server: Server, method: string): void {
   const row = methodIn('legacy', method)
   if (row && (!row.family || server.families.has(row.family))) return
-  throw new ProtocolError('MethodNotFound', `Method not found: ${method}`)
+  throw new ProtocolError('MethodNotFound', `Method not found: ${clip(method)}`)
 }
 
 /**

@@ -1,6 +1,7 @@
 // A modern request, from its envelope to its answer: stateless, and nothing outlives it.
 // @see basic/transports/streamable-http; basic/patterns/mrtr
 
+import { clip } from '../protocol/clip.ts'
 import { MODERN_VERSIONS, type ModernVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { checkParamHeaders, checkStandardHeaders, type HeaderSource } from '../protocol/headers.ts'
@@ -53,7 +54,7 @@ export class ModernEndpoint {
     checkStandardHeaders(headers, request)
     const row = methodIn('modern', request.method)
     if (!row || (row.family && !this.#server.families.has(row.family))) {
-      throw new ProtocolError('MethodNotFound', `Method not found: ${request.method}`)
+      throw new ProtocolError('MethodNotFound', `Method not found: ${clip(request.method)}`)
     }
     return { request, version, envelope, mayAsk: row.nameFrom !== undefined }
   }

@@ -3,6 +3,7 @@
 import type { Config } from '../config.ts'
 import type { Event } from '../observability/events.ts'
 import { failure, report } from '../observability/sink.ts'
+import { clip } from '../protocol/clip.ts'
 import type { Classification } from '../protocol/era.ts'
 import type { JsonRpcRequest } from '../protocol/json-rpc.ts'
 import type { Implementation } from '../protocol/meta.ts'
@@ -59,8 +60,4 @@ export class RequestLog {
       ...(this.trace && { traceId: this.trace.traceId }),
     }
   }
-}
-
-function clip(text: string): string {
-  return text.slice(0, 128)
 }

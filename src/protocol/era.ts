@@ -2,6 +2,7 @@
 // Pure. The rungs below it (headers, method, capability, parameters) are listed in `LADDER`, for readers and tests.
 // @see basic/versioning, Backward Compatibility; basic/transports/streamable-http, Server Validation
 
+import { clip } from './clip.ts'
 import { ProtocolError } from './errors.ts'
 import { isObject, type JsonRpcRequest } from './json-rpc.ts'
 import { META } from './meta.ts'
@@ -165,7 +166,7 @@ export function isSince(version: ProtocolVersion, since: ProtocolVersion): boole
 
 /** The error for a version that is neither modern nor legacy, or is legacy where only a modern one can be meant. */
 export function unsupportedVersion(requested: string): ProtocolError {
-  return new ProtocolError('UnsupportedProtocolVersion', `Unsupported protocol version: '${requested.slice(0, 64)}'`, {
+  return new ProtocolError('UnsupportedProtocolVersion', `Unsupported protocol version: '${clip(requested)}'`, {
     supported: [...MODERN_VERSIONS],
     requested,
   })

@@ -1,6 +1,7 @@
 // The header rules of modern requests: what mirrors the body must equal it.
 // @see basic/transports/streamable-http, Request Metadata
 
+import { clip } from './clip.ts'
 import { ProtocolError } from './errors.ts'
 import { isObject, type JsonObject, type JsonRpcRequest } from './json-rpc.ts'
 import { methodIn } from './methods.ts'
@@ -119,8 +120,4 @@ function mismatch(name: string, header: string, body: unknown): ProtocolError {
   const sent = clip(header)
   const said = clip(typeof body === 'string' ? body : (JSON.stringify(body) ?? 'undefined'))
   return new ProtocolError('HeaderMismatch', `Header mismatch: ${name} is '${sent}', the body says '${said}'`)
-}
-
-function clip(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }

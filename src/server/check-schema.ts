@@ -12,6 +12,42 @@ const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
 const MORE_SCHEMAS = ['unevaluatedItems', 'unevaluatedProperties', 'contentSchema']
 
+const NUMBERS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+const COUNTS = [
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minContains',
+  'maxContains',
+]
+const TEXTS = ['title', 'description', 'pattern', 'format', '$comment', '$anchor']
+
+/** What the values of keywords are: hosts that compile schemas drop the whole list of tools for one that is wrong. */
+const KEYWORDS: readonly { keys: readonly string[]; is: string; fits(value: unknown): boolean }[] = [
+  {
+    keys: SCHEMA_MAPS,
+    is: 'object of schemas',
+    fits: (value) => isObject(value) && Object.values(value).every(isSchema),
+  },
+  {
+    keys: SCHEMA_LISTS,
+    is: 'list of schemas',
+    fits: (value) => Array.isArray(value) && value.length > 0 && value.every(isSchema),
+  },
+  { keys: [...SCHEMAS, ...MORE_SCHEMAS], is: 'schema', fits: isSchema },
+  { keys: ['enum'], is: 'list', fits: Array.isArray },
+  { keys: NUMBERS, is: 'number', fits: (value) => typeof value === 'number' },
+  { keys: COUNTS, is: 'whole number', fits: (value) => Number.isInteger(value) && (value as number) >= 0 },
+  { keys: TEXTS, is: 'text', fits: (value) => typeof value === 'string' },
+]
+
+function isSchema(value: unknown): value is JsonObject | boolean {
+  return isObject(value) || typeof value === 'boolean'
+}
+
 /** Every subschema of a schema, with the keys that lead to it. */
 export function* subschemas(
   root: JsonObject,
@@ -47,6 +83,25 @@ export function checkSchema(root: JsonObject, what: string): void {
   }
 }
 
+/**
+ * Patterns that do not compile would fail every call. Those of zod have compiled already.
+ * @throws {TypeError} naming the place and the pattern
+ */
+export function checkPatterns(root: JsonObject, what: string): void {
+  for (const [{ pattern, patternProperties = {} }, path] of subschemas(root)) {
+    for (const source of [pattern ?? '', ...Object.keys(patternProperties as JsonObject)]) {
+      try {
+        RegExp(source as string, 'u')
+      } catch (error) {
+        const at = path.length ? `#/${path.join('/')}` : 'the schema'
+        throw new TypeError(`cannot use ${what}: ${at} has the pattern '${String(source)}', which is none`, {
+          cause: error,
+        })
+      }
+    }
+  }
+}
+
 function isDeep(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((child) => isDeep(child, levels - 1))
@@ -60,17 +115,22 @@ function checkNode(root: JsonObject, node: JsonObject, refuse: (problem: string)
   for (const [key, value] of Object.entries(node)) {
     if (value === null && key !== 'const' && key !== 'default') refuse(`has null for "${key}"`)
   }
+  for (const { keys, is, fits } of KEYWORDS) {
+    for (const key of keys) {
+      if (node[key] !== undefined && !fits(node[key])) refuse(`has a "${key}" that is no ${is}`)
+    }
+  }
   for (const one of type === undefined ? [] : [type].flat()) {
     if (!TYPES.has(one as string)) refuse(`has the unknown type '${String(one)}'`)
   }
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
     refuse('has a "required" that is no list of names')
   }
-  for (const key of ['$ref', '$dynamicRef']) {
-    const ref = node[key]
-    if (ref !== undefined && targetOf(root, ref) === undefined)
-      refuse(`has a ${key} to '${String(ref)}' that is not inside the schema`)
-  }
+  const { $ref, $dynamicRef } = node
+  if ($ref !== undefined && targetOf(root, $ref) === undefined)
+    refuse(`has a $ref to '${String($ref)}' that is not inside the schema`)
+  // The validator would pass it by, and what is announced must be enforced.
+  if ($dynamicRef !== undefined) refuse('has a $dynamicRef, which is not supported: use $ref')
 }
 
 /** The schema a reference names, or undefined when it names none inside `root`. */
@@ -87,7 +147,7 @@ export function targetOf(root: JsonObject, ref: unknown): JsonObject | boolean |
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, token)) return undefined
     value = (value as JsonObject)[token]
   }
-  return isObject(value) || typeof value === 'boolean' ? value : undefined
+  return isSchema(value) ? value : undefined
 }
 
 /** A token of a JSON pointer, as the key it stands for. */

@@ -1,5 +1,6 @@
 // `completion/complete`: suggestions for prompt arguments and template variables. @see server/utilities/completion
 
+import { clip } from '../protocol/clip.ts'
 import { limits } from '../limits.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
@@ -32,7 +33,7 @@ export async function complete(server: Server, params: CompleteParams, context: 
 function findComplete(server: Server, { ref, argument }: CompleteParams): Complete | undefined {
   if (ref.type === 'ref/prompt') {
     const prompt = server.prompts.get(ref.name)
-    if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${ref.name}`)
+    if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${clip(ref.name)}`)
     const names = ((prompt.listed['arguments'] ?? []) as { name: string }[]).map(({ name }) => name)
     if (!names.includes(argument.name)) throw unknownArgument(argument.name)
     return prompt.complete[argument.name]
@@ -43,9 +44,9 @@ function findComplete(server: Server, { ref, argument }: CompleteParams): Comple
     return template.complete[argument.name]
   }
   if (server.resources.has(ref.uri)) throw unknownArgument(argument.name)
-  throw new ProtocolError('InvalidParams', `Unknown resource template: ${ref.uri}`)
+  throw new ProtocolError('InvalidParams', `Unknown resource template: ${clip(ref.uri)}`)
 }
 
 function unknownArgument(name: string): ProtocolError {
-  return new ProtocolError('InvalidParams', `Invalid params: nothing named "${name}" to complete`)
+  return new ProtocolError('InvalidParams', `Invalid params: nothing named "${clip(name)}" to complete`)
 }

@@ -1,5 +1,6 @@
 // From a checked request to a result, the same for every era: which function answers which method.
 
+import { clip } from '../protocol/clip.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { completeParams, cursorParam } from '../protocol/params.ts'
@@ -45,7 +46,7 @@ export async function dispatch(server: Server, call: Call): Promise<Outcome> {
       return { result: await guarded(call, () => complete(server, params, createLookupContext(call))) }
     }
     default:
-      throw new ProtocolError('MethodNotFound', `Method not found: ${call.method}`)
+      throw new ProtocolError('MethodNotFound', `Method not found: ${clip(call.method)}`)
   }
 }
 

@@ -3,7 +3,7 @@
 import { Validator, type OutputUnit } from '@cfworker/json-schema'
 import { limits } from '../limits.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
-import { checkSchema, subschemas, targetOf, unescapePointer } from './check-schema.ts'
+import { checkPatterns, checkSchema, subschemas, targetOf, unescapePointer } from './check-schema.ts'
 import type { CompiledSchema, Issue, JsonSchema } from './json-schema.ts'
 
 /**
@@ -12,6 +12,7 @@ import type { CompiledSchema, Issue, JsonSchema } from './json-schema.ts'
  */
 export function compileRaw(schema: JsonSchema, side: 'input' | 'output', what: string): CompiledSchema {
   checkSchema(schema, what)
+  checkPatterns(schema, what)
   const tamed = tame(schema)
   // One that stops at the first error decides: one that goes on looks into every branch, which takes time exponential in
   // the depth of the value when a schema refers to itself.

@@ -1,6 +1,7 @@
 // Running what an author wrote: tools, prompts and resources, with everything that can go wrong in them.
 // Only `ToolError` and `ProtocolError` show their text to the caller.
 
+import { clip } from '../protocol/clip.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { argumentsParam, promptArguments, stringParam } from '../protocol/params.ts'
@@ -23,7 +24,7 @@ import { toContents } from './resource-contents.ts'
 export async function callTool(server: Server, call: Call): Promise<CallToolResult> {
   const name = stringParam(call.params, 'name')
   const tool = server.tools.get(name)
-  if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${name}`)
+  if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${clip(name)}`)
   enter(call, tool)
   const args = argumentsParam(call.params)
   call.port.checkParamHeaders?.(tool.paramHeaders, args)
@@ -78,7 +79,7 @@ function withTextCopy(result: CallToolResult): CallToolResult {
 export async function getPrompt(server: Server, call: Call): Promise<JsonObject> {
   const name = stringParam(call.params, 'name')
   const prompt = server.prompts.get(name)
-  if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${name}`)
+  if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${clip(name)}`)
   enter(call, prompt)
   const args = promptArguments(call.params)
   return guarded(call, async () => {

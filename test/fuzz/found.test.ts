@@ -7,7 +7,6 @@ import { refuseOrigin } from '../../src/http/origin.ts'
 import { limits } from '../../src/limits.ts'
 import { decodeHeaderValue } from '../../src/protocol/headers.ts'
 import { defineTool, type JsonSchema } from '../../src/server/index.ts'
-import { never } from '../../src/server/journal.ts'
 import { compileSchema, type Validation } from '../../src/server/json-schema.ts'
 import { legacy, modern } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
@@ -35,12 +34,12 @@ describe('a request', () => {
 
   test.each([
     'http://a b/mcp',
+    'http://localhost:65536/mcp',
     'http://[/mcp',
-    'http://localhost:99999/mcp',
     'http://256.256.256.256/mcp',
     'http://%00/mcp',
   ])('whose host makes no URL is refused, not an internal error: %s', (url) => {
-    expect(refuseOrigin({ url, headers: new Headers() } as Request, config)).toBe('the host and the path make no URL')
+    expect(refuseOrigin({ url, headers: new Headers() } as Request, config)).toMatch(/host/i)
   })
 
   test('of a legacy client whose version is an object without a text is answered', async () => {
@@ -70,13 +69,6 @@ describe('a request', () => {
     const error = await client.error('tools/call', { name: 'ask', inputResponses })
     expect(error.code).toBe(-32602)
     expect(error.message).toBe('Invalid params: the answer to "first" is too large to be remembered')
-  })
-})
-
-describe('a handler that waits for an answer', () => {
-  // A shared one kept every call that ever asked, with its arguments: promises remember who waits for them.
-  test('waits on a promise of its own', () => {
-    expect(never()).not.toBe(never())
   })
 })
 

@@ -1,6 +1,7 @@
 // All requests of a run: for one seed always the same, apart from what the server sealed.
 import { createHash } from 'node:crypto'
 import { batches, cursors } from './mutate-lists.mjs'
+import { sessions } from './mutate-sessions.mjs'
 import { answers, forgeries, states } from './mutate-states.mjs'
 import { headers } from './mutate-headers.mjs'
 import { framings, routes } from './mutate-http.mjs'
@@ -28,6 +29,7 @@ const MUTATIONS = [
   [8, states],
   [8, answers],
   [5, batches],
+  [5, sessions],
   [13, headers],
   [4, routes],
   [4, framings],

@@ -68,6 +68,10 @@ function parseAnswer(buffer, method, isEnd) {
   const answer = { status, headers, isLast: headers.get('connection')?.[0].toLowerCase() === 'close' }
   const complete = (body, end) => ({ ...answer, body, rest: buffer.length - end })
   if (method === 'HEAD' || status === 204 || status === 304) return complete(Buffer.alloc(0), start)
+  // The stream of a GET goes on for ever: its head is the answer.
+  if (method === 'GET' && headers.get('content-type')?.[0] === 'text/event-stream') {
+    return { ...complete(Buffer.alloc(0), buffer.length), isLast: true, isLive: true }
+  }
   const length = headers.get('content-length')?.[0]
   if (length !== undefined) {
     const end = start + Number(length)

@@ -50,7 +50,7 @@ export const ORIGINS = [
   'x'.repeat(5_000),
 ]
 
-const HOSTS = [
+export const HOSTS = [
   ...list(`a b | [ | [::1 | [::1] | localhost:99999 | localhost:abc | localhost: | evil.example | user@localhost
     | localhost/x
     | localhost?x | localhost#x | %00 | %6c%6f%63alhost | .. | localhost, localhost | 127.1 | 0x7f.1 | LOCALHOST

@@ -1,6 +1,6 @@
 // Mutations of HTTP itself: methods, paths, framing.
 import { list } from './hostile.mjs'
-import { ACCEPT, ORIGINS } from './mutate-headers.mjs'
+import { ACCEPT, HOSTS, ORIGINS } from './mutate-headers.mjs'
 import { anyMessage } from './mutate-json.mjs'
 import { post, toBytes } from './requests.mjs'
 
@@ -31,6 +31,7 @@ export function routes(random) {
   request.target = random.pick(PATHS)
   if (random.chance(0.3)) request.headers.push(['Accept', random.pick(ACCEPT)])
   if (random.chance(0.3)) request.headers.push(['Origin', random.pick(ORIGINS)])
+  if (random.chance(0.15)) request.headers[0] = ['Host', random.pick(HOSTS)]
   if (request.method === 'OPTIONS') request.headers.push(['Access-Control-Request-Method', 'POST'])
   if (random.chance(0.7) && !['POST', 'PUT', 'PATCH'].includes(request.method)) delete request.body
   return request

@@ -112,7 +112,7 @@ export function flipped(text, random) {
 }
 
 /** True for base64url texts whose unused bits differ at most: they say the same. */
-function sameBytes(a, b) {
+export function sameBytes(a, b) {
   const decode = (state) => state.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex'))
   return decode(a).join('.') === decode(b).join('.')
 }

@@ -74,7 +74,9 @@ export function judge(request, answer, notes) {
   for (const leak of LEAKS) if (leak.test(words)) say(`the answer leaks ${leak}`)
   for (const failure of notes.failures) say(`logged as failure: ${failure}`)
   if (body.length === 0) {
-    if (status !== 202 && status !== 204 && request.method !== 'HEAD') say('an empty answer')
+    const mayBeEmpty = status === 202 || status === 204 || request.method === 'HEAD' || answer.isLive
+    if (!mayBeEmpty) say('an empty answer')
+    if (answer.isLive && !acceptsStream(request)) say('a stream that was not accepted')
     return end()
   }
   if (status === 202 || status === 204) say(`${status} with a body`)
@@ -107,7 +109,7 @@ function readJson(type, body, say) {
   }
 }
 
-/** Comments, and events of one `event: message` and one `data:` line. */
+/** Comments, and events of one `data` line each; in a session they have an `id`, and one without data may begin. */
 function readStream(request, status, text, say) {
   if (status !== 200) say(`a stream with status ${status}`)
   if (!acceptsStream(request)) say('a stream that was not accepted')
@@ -115,9 +117,11 @@ function readStream(request, status, text, say) {
   const messages = []
   for (const event of text.split('\n\n').filter(Boolean)) {
     const lines = event.split('\n').filter((line) => !line.startsWith(':'))
-    if (lines.length === 0) continue
-    const data = /^data: ([^\n]*)$/.exec(lines[1] ?? '')?.[1]
-    if (lines.length !== 2 || lines[0] !== 'event: message' || data === undefined) say('a malformed event')
+    if (!lines.every((line) => /^(event: message|id: \S+|retry: \d+|data: ?[^\n]*)$/.test(line)))
+      say('a malformed event')
+    const [data, ...more] = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trim())
+    if (more.length > 0) say('an event with several data lines')
+    if (!data) continue
     try {
       messages.push(JSON.parse(data))
     } catch {

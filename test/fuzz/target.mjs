@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildBundle, startWorkerd } from '../support/server.mjs'
 import { exchange } from './http.mjs'
-import { ASKING, CALLS, MODERN, messageOf, post, toBytes, traceIdOf } from './requests.mjs'
+import { ASKING, CALLS, LEGACY, MODERN, messageOf, post, toBytes, traceIdOf } from './requests.mjs'
 
 const config = fileURLToPath(new URL('wrangler.toml', import.meta.url))
 const decoder = new TextDecoder()
@@ -78,7 +78,7 @@ function isOnPurpose({ name, error }) {
   return name === 'boom' || error.includes('inner-words-of-an-exception')
 }
 
-/** States and cursors the server hands out to well-behaved clients. Throws when it does not answer them. */
+/** States, cursors and session ids the server hands out to well-behaved clients. Throws when it does not answer them. */
 export async function learn(port) {
   const rounds = []
   for (const call of ASKING) {
@@ -90,7 +90,21 @@ export async function learn(port) {
     const second = await call200(port, { ...call, params }, true)
     if (second?.requestState) rounds.push({ call, state: second.requestState, requests: second.inputRequests })
   }
-  return { rounds, cursors: await walkLists(port) }
+  return {
+    rounds,
+    cursors: await walkLists(port),
+    sessions: await Promise.all(LEGACY.map((each) => handshake(port, each))),
+  }
+}
+
+/** A session of a client that cannot be asked anything, so that no call waits for its answers. */
+async function handshake(port, revision) {
+  const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'fuzz', version: '1' } }
+  const request = post('health', messageOf({ method: 'initialize', params }, revision), revision)
+  const { headers } = await exchange(port, toBytes(request), { method: 'POST' })
+  const id = headers?.get('mcp-session-id')?.[0]
+  if (id === undefined) throw new Error(`no session for a client of ${revision}`)
+  return { id, revision }
 }
 
 /** Every cursor of every list, page by page, by method. */
@@ -123,7 +137,12 @@ export async function checkHealth(port) {
 export async function measureRetention(server, calls) {
   const params = { name: 'ask_link', arguments: { ballast: 'x'.repeat(1024 * 1024) } }
   const request = post('retention', messageOf({ method: 'tools/call', params }, MODERN), MODERN)
-  const ask = (times) => sendAll(server.port, new Array(times).fill(request), 0)
+  const ask = (times) =>
+    sendAll(
+      server.port,
+      Array.from({ length: times }, () => request),
+      0,
+    )
   await ask(50)
   const before = residentMiB(server.pid)
   await ask(calls)

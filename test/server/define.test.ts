@@ -154,9 +154,42 @@ describe('raw JSON Schema', () => {
     ['a reference to nothing', object({ properties: { a: { $ref: '#/$defs/nothing' } } }), /not inside the schema/],
     ['an unknown anchor', object({ properties: { a: { $ref: '#nothing' } } }), /not inside the schema/],
     ['an inherited member', object({ properties: { a: { $ref: '#/toString' } } }), /not inside the schema/],
+    ['a dynamic reference', object({ $dynamicAnchor: 'a', properties: { a: { $dynamicRef: '#a' } } }), /\$dynamicRef/],
     ['null for a keyword', object({ required: null }), /null for "required"/],
     ['an unknown type', object({ properties: { a: { type: 'strng' } } }), /unknown type 'strng'/],
     ['a required that is no list', object({ required: 'a' }), /no list of names/],
+    ['properties that are a list', object({ properties: [] }), /"properties" that is no object of schemas/],
+    ['a property that is null', object({ properties: { a: null } }), /"properties" that is no object of schemas/],
+    [
+      'items of an older dialect',
+      object({ properties: { a: { items: [{}] } } }),
+      /#\/properties\/a has a "items" that is no schema/,
+    ],
+    ['a choice that is no list', object({ anyOf: {} }), /"anyOf" that is no list of schemas/],
+    ['a choice of nothing', object({ oneOf: [] }), /"oneOf" that is no list of schemas/],
+    [
+      'additionalProperties that are a word',
+      object({ additionalProperties: 'no' }),
+      /"additionalProperties" that is no schema/,
+    ],
+    ['an enum that is no list', object({ properties: { a: { enum: 'x' } } }), /"enum" that is no list/],
+    [
+      'a length that is a word',
+      object({ properties: { a: { minLength: '1' } } }),
+      /"minLength" that is no whole number/,
+    ],
+    ['a bound that is a word', object({ properties: { a: { maximum: '1' } } }), /"maximum" that is no number/],
+    ['a description that is no text', object({ description: 5 }), /"description" that is no text/],
+    [
+      'a pattern that is none',
+      object({ properties: { a: { pattern: '(' } } }),
+      /#\/properties\/a has the pattern '\(', which is none/,
+    ],
+    [
+      'a pattern that is none for names',
+      object({ patternProperties: { '(': {} } }),
+      /has the pattern '\(', which is none/,
+    ],
   ])('with %s is refused', (_name, define, message) => {
     expect(define).toThrow(message)
   })

@@ -41,7 +41,13 @@ const twice = tool('twice', async (ctx) => {
   return `${first.content?.name} ${second.content?.name}`
 })
 
-const fetcher = serve({ tools: [careful, slowSecond, twice] })
+const dated = tool('dated', async (ctx) => {
+  ctx.log('info', { at: new Date(0), who: undefined })
+  const { roots } = await ctx.inputRequest('roots', { method: 'roots/list' })
+  return String(roots.length)
+})
+
+const fetcher = serve({ tools: [careful, slowSecond, twice, dated] })
 const answer = { result: { roots: [{ uri: 'file:///a' }] } }
 const losses = [
   ['hibernation', hibernate],
@@ -66,6 +72,15 @@ for (const [name, lose] of losses) {
       expect(logsOf(messages)).toEqual(['begun', 'answered'])
       expect(messages.filter(isAsk)).toHaveLength(1)
       expect(textOf(messages.at(-1))).toBe('1,2,1,1')
+    })
+
+    test('gets its answer, and nothing that was logged is sent again, whatever it was', async () => {
+      const session = await loud()
+      const stream = await session.callStream('dated')
+      const ask = await stream.until(isAsk)
+      await lose(session)
+      await session.reply(ask.id, answer)
+      expect(logsOf(await stream.rest())).toEqual([{ at: '1970-01-01T00:00:00.000Z' }])
     })
 
     test('gets its answer although the client was away, and the result is replayed', async () => {
