@@ -14,7 +14,7 @@ import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { CallJournal } from '../src/server/journal.ts'
 import type { Ask, InputRequest, Topic } from '../src/server/ports.ts'
-import { tooLargeMessage } from './session-methods.ts'
+import { endlessMessage, tooLargeMessage } from './session-methods.ts'
 
 /** A question on its way to the client. */
 export interface OpenAsk {
@@ -56,6 +56,7 @@ export class LiveCall {
   #stream: number | undefined
   #reply: (reply: SessionReply) => void = () => {}
   #isOver = false
+  #workingSince = Date.now()
 
   /** @param resumed the stream and memory of a call that is entered again */
   constructor(host: CallHost, call: SessionCall, resumed?: { stream: number; memory: JsonObject }) {
@@ -74,6 +75,11 @@ export class LiveCall {
 
   get stream(): number | undefined {
     return this.#stream
+  }
+
+  /** Since when the handler has worked without an answer from the client. */
+  get workingSince(): number {
+    return this.#workingSince
   }
 
   /** Runs the handler. Resolves when it is done, or as soon as it emits or takes longer. */
@@ -97,6 +103,7 @@ export class LiveCall {
 
   /** Takes an answer, also before the handler, entered again by another one, has come to its question. */
   answered(key: string, wire: string, raw: unknown): void {
+    this.#workingSince = Date.now()
     this.#journal.answered(key, wire, raw)
   }
 
@@ -105,6 +112,14 @@ export class LiveCall {
     if (this.#isOver) return
     this.#leave('cancelled', { kind: 'cancelled' })
     this.#controller.abort(new DOMException(reason, 'AbortError'))
+  }
+
+  /** Ends a call that works for longer than any may, and says so. */
+  giveUp(): void {
+    if (this.#isOver || this.#stream === undefined) return
+    this.#host.publish(this.#stream, endlessMessage(this.call.request))
+    this.#leave('finished', { kind: 'cancelled' })
+    this.#controller.abort(new DOMException('the call took too long', 'TimeoutError'))
   }
 
   async #run(): Promise<void> {

@@ -52,6 +52,11 @@ export function interruptedMessage(request: JsonRpcRequest): string {
   )
 }
 
+/** The answer to a call that would go on for ever. */
+export function endlessMessage(request: JsonRpcRequest): string {
+  return failedMessage(request, 'The call took too long and was given up. It may have been carried out in part.')
+}
+
 /** What is replayed in place of an answer that was too large to keep. */
 export function tooLargeMessage(request: JsonRpcRequest): string {
   return failedMessage(request, 'The answer was sent, but it is too large to be sent again: ask for less at once.')

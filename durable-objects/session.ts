@@ -348,6 +348,7 @@ export class Session implements CallHost {
     }
     try {
       for (const ask of this.#log.asks()) if (now >= ask.expires_at) this.#expire(ask)
+      this.#giveUp(now)
       this.#recover()
       this.#log.prune(now)
       this.#streams.prune()
@@ -356,6 +357,13 @@ export class Session implements CallHost {
       if (next === undefined) await this.#clear()
       else this.#arm(Math.max(next, now + 1))
     }
+  }
+
+  /** Ends handlers that never settle: each would ring this alarm and hold its place for ever. */
+  #giveUp(now: number): void {
+    const asking = new Set(this.#log.asks().map(({ stream }) => stream))
+    for (const call of this.#live)
+      if (now - call.workingSince >= limits.callMs && !asking.has(call.stream ?? STANDALONE)) call.giveUp()
   }
 
   /** An ask nobody answered counts as cancelled. @see 2025-11-25 basic/lifecycle, Timeouts */

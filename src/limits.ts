@@ -61,6 +61,8 @@ export const limits = {
   sessionSubscriptions: 500,
   /** How long a finished stream can still be replayed. */
   streamGraceMs: 5 * 60 * 1000,
+  /** How long a call of a session may work without asking. Nobody may be there to see that it never ends. */
+  callMs: 60 * 60 * 1000,
   /** How soon a call that lost its handler is noticed. */
   leaseMs: 30_000,
   /** How long one connection of a stream is held before it ends gracefully and the client asks again. */

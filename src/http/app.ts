@@ -86,8 +86,10 @@ export function createApp({ server, keys, sessions }: AppOptions): App {
   return app
 }
 
+/** True for a browser. A client that names the type of streams wants one of those, whatever else it takes. */
 function wantsPage({ request }: Arrival): boolean {
-  return request.headers.get('accept')?.includes('text/html') ?? false
+  const accept = request.headers.get('accept')?.toLowerCase() ?? ''
+  return accept.includes('text/html') && !accept.includes('text/event-stream')
 }
 
 function page(server: Server, { request, config }: Arrival, status: 200 | 405): Response {

@@ -61,6 +61,16 @@ describe('/mcp', () => {
     expect(page).not.toContain('<i>')
   })
 
+  test('answers a browser that writes its types in capitals with the page, too', async () => {
+    const response = await send('/mcp', { headers: { accept: 'Text/HTML' } })
+    expect([response.status, response.headers.get('content-type')]).toEqual([405, 'text/html; charset=utf-8'])
+  })
+
+  test('takes a GET that names the type of streams for one of a client, whatever else it takes', async () => {
+    const response = await send('/mcp', { headers: { accept: 'text/event-stream, text/html;q=0.1' } })
+    expect([response.status, response.headers.get('content-type')]).toEqual([405, 'application/json'])
+  })
+
   test('ignores a session id and a cursor of older revisions, and mints none', async () => {
     const client = modern(fetcher, { headers: { 'mcp-session-id': 'made-up', 'last-event-id': '7' } })
     const { status, headers } = await client.request('server/discover')

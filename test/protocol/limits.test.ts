@@ -39,6 +39,7 @@ test('the caps are these', () => {
     sessionAsks: 32,
     sessionSubscriptions: 500,
     streamGraceMs: 300_000,
+    callMs: 3_600_000,
     leaseMs: 30_000,
     streamMaxAgeMs: 1_800_000,
     idleKeepAliveMs: 25_000,

@@ -301,6 +301,38 @@ describe('sessionIdleMs', () => {
   })
 })
 
+test('callMs bounds how long a call may work, not how long it may wait for an answer', async () => {
+  let reason: unknown
+  const endless = tool('endless', (ctx) => {
+    ctx.signal.addEventListener('abort', () => (reason = ctx.signal.reason))
+    ctx.progress(1)
+    return new Promise(() => {})
+  })
+  const asks = tool(
+    'asks',
+    async (ctx) => {
+      const answer = await ctx.elicit('who', { message: 'Who?', schema: z.object({ name: z.string() }) })
+      return answer.action
+    },
+    { askTtlMs: limits.callMs * 3 },
+  )
+  const session = await sessionOf(serve({ tools: [endless, asks] }))
+  const asking = await session.callStream('asks')
+  const ask = await asking.until(isAsk)
+  const stream = await session.callStream('endless', undefined, { progressToken: true })
+  await ring(session)
+  await stream.next()
+  later(limits.callMs + 1)
+  await ring(session)
+  expect(textOf((await stream.rest()).at(-1))).toContain('The call took too long')
+  expect(reason).toMatchObject({ name: 'TimeoutError' })
+  await session.reply(ask.id, accept({ name: 'Jo' }))
+  expect(textOf((await asking.rest()).at(-1))).toBe('accept')
+  later(limits.streamGraceMs + 1)
+  await ring(session)
+  expect(await storageOf(session)).toEqual(NOTHING)
+})
+
 test('after grace and idle time nothing is left of a session that used everything', async () => {
   go = gate()
   go.open()
