@@ -47,7 +47,10 @@ test('a sealer asks for keys once, until they are due', async () => {
   })
   const token = await sealer.seal(env, { a: 1 })
   for (let i = 0; i < 5; i++) await sealer.open(env, token)
-  await sealer.open(env, token.replace(/^[^.]+/, btoa('{"alg":"dir","enc":"A256GCM","kid":"unknown"}').replaceAll('=', '')))
+  await sealer.open(
+    env,
+    token.replace(/^[^.]+/, btoa('{"alg":"dir","enc":"A256GCM","kid":"unknown"}').replaceAll('=', '')),
+  )
   expect(calls).toBe(1)
 })
 

@@ -9,8 +9,6 @@ import { limits } from '../../src/limits.ts'
 import { modern, type Client } from '../support/client.ts'
 import { buildBundle, startWorkerd, startWrangler, type StartedServer } from '../support/server.mjs'
 
-
-
 const CONFIG = 'test/e2e/wrangler.toml'
 /** Half of the promise of two seconds is the second write that wrangler's proxy needs to notice. */
 const NOTICED_MS = 2 * limits.runningKeepAliveMs + 500
@@ -23,7 +21,7 @@ async function becameOf(client: Client, name: string): Promise<Calls[string]> {
 }
 
 async function until(met: () => Promise<boolean>, ms: number): Promise<void> {
-  for (const end = Date.now() + ms; !(await met()) && Date.now() < end; ) await new Promise((go) => setTimeout(go, 100))
+  for (const end = Date.now() + ms; !(await met()) && Date.now() < end;) await new Promise((go) => setTimeout(go, 100))
 }
 
 async function startBare(): Promise<StartedServer> {
@@ -50,7 +48,10 @@ describe.each([
   afterAll(() => server?.stop())
 
   test('a call whose answer is a stream is cancelled within two seconds of its end, and cleans up', async () => {
-    const stream = await client.open('tools/call', { name: 'wait', arguments: { name: 'left', ms: 60_000, cleanUpMs: 300 } })
+    const stream = await client.open('tools/call', {
+      name: 'wait',
+      arguments: { name: 'left', ms: 60_000, cleanUpMs: 300 },
+    })
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
     const left = Date.now()
     await stream.cancel()
