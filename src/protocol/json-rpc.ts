@@ -68,7 +68,10 @@ export function parseMessage(value: unknown): Message {
 }
 
 function parseAnswer(value: JsonObject, invalid: (reason: string) => InvalidMessage): Message {
-  const { id, result, error } = value
+  const { id } = value
+  // Some libraries write the member that is not meant as null; refusing that would leave the ask open until it expires.
+  const result = value['result'] ?? undefined
+  const error = value['error'] ?? undefined
   if (result === undefined && error === undefined) return invalid('"method" is missing')
   if (isRequestId(id) && isObject(result) && error === undefined) return { kind: 'answer', id, result }
   if (isRequestId(id) && isObject(error) && result === undefined) return { kind: 'answer', id, error }

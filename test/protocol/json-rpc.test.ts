@@ -35,6 +35,13 @@ describe('a request id', () => {
   })
 })
 
+test.each([
+  ['result', { result: { action: 'decline' }, error: null }, { result: { action: 'decline' } }],
+  ['error', { error: { code: 1, message: 'x' }, result: null }, { error: { code: 1, message: 'x' } }],
+])('an answer whose other member is null is its %s', (_member, sent, kept) => {
+  expect(parseMessage({ jsonrpc: '2.0', id: 'a', ...sent })).toEqual({ kind: 'answer', id: 'a', ...kept })
+})
+
 describe('a message that is none', () => {
   // Read without the judge of the client, which takes a body without a method for one without a request.
   async function refusal(body: unknown, version: string): Promise<[number, JsonObject]> {
