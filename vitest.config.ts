@@ -5,13 +5,28 @@ import { defineConfig } from 'vitest/config'
 const nodeTests = 'test/**/*.node.test.ts'
 const fixtureTests = 'test/conformance/**/*.test.ts'
 
+// The tests say what they need: neither [vars] nor .dev.vars of a fork may change what they see.
+const bindings = {
+  SESSIONS: 'optional',
+  SSE_PRIMING: 'on',
+  DEAD_SESSION_GET: '404',
+  ALLOWED_ORIGINS: '',
+  LOG: 'requests',
+}
+
 export default defineConfig({
   test: {
     silent: 'passed-only',
     globalSetup: ['./test/support/global-setup.ts'],
     projects: [
       {
-        plugins: [cloudflareTest({ main: './test/support/main.ts', wrangler: { configPath: './wrangler.toml' } })],
+        plugins: [
+          cloudflareTest({
+            main: './test/support/main.ts',
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: { bindings },
+          }),
+        ],
         test: { name: 'workerd', include: ['test/**/*.test.ts'], exclude: [nodeTests, fixtureTests] },
       },
       {

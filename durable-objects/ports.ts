@@ -104,8 +104,12 @@ export async function completeElicitation(env: Cloudflare.Env, id: string): Prom
 
 /** The object an id leads to, or undefined for an id nobody here minted. */
 function objectIdOf(env: Cloudflare.Env, id: string): DurableObjectId | undefined {
+  // Of a session nothing but its object's id is known here, and everybody who sees a link sees that. So that nobody sends
+  // words of their own to its client, the rest has to be a UUID as well.
+  const [, object] = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.([0-9a-f]{64})$/.exec(id) ?? []
+  if (object === undefined) return undefined
   try {
-    return env.SESSION.idFromString(id.split('.')[1] ?? '')
+    return env.SESSION.idFromString(object)
   } catch {
     // The page's URL was altered.
     return undefined

@@ -14,7 +14,7 @@ import type { LogLevel } from '../src/protocol/meta.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
-import { withAnswer } from '../src/server/journal.ts'
+import { answerFrom, withAnswer } from '../src/server/journal.ts'
 import type { Topic } from '../src/server/ports.ts'
 import { Connections } from './connections.ts'
 import { EventLog, fits, STANDALONE, type StoredAsk, type StoredCall } from './event-log.ts'
@@ -133,7 +133,7 @@ export class Session implements CallHost {
   answered({ id, result, error }: JsonRpcAnswer): boolean {
     if (this.#log.endedUntil !== undefined) return false
     const ask = typeof id === 'string' ? this.#log.ask(id) : undefined
-    if (ask) this.#settle(ask, error ? { refused: messageOf(error) } : result)
+    if (ask) this.#settle(ask, error ? { refused: messageOf(error) } : answerFrom(result))
     return true
   }
 

@@ -45,8 +45,15 @@ export function explainFailure(output: string): string | undefined {
   return failures.find(([pattern]) => pattern.test(output))?.[1]
 }
 
+const TEMPLATE_NAME = 'mcp-edge'
+
 /** What deserves a second look, though the deployment may go on. */
-export function findWarnings({ vars }: { vars?: Record<string, unknown> | undefined }): string[] {
-  if ((vars?.['AUTH'] ?? 'none') !== 'none') return []
-  return ['no authorization is set up (AUTH): anybody who knows the URL can call every tool of this server']
+export function findWarnings({ name }: { name?: string | undefined }): string[] {
+  const warnings = ['there is no authorization: anybody who knows the URL can call every tool of this server']
+  if (name === TEMPLATE_NAME) {
+    warnings.push(
+      `name is still "${name}", as in the template: a Worker of that name in your account would be replaced`,
+    )
+  }
+  return warnings
 }

@@ -5,12 +5,21 @@ import * as z from 'zod'
 const Key = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'each key is 32 bytes as base64url, 43 characters')
 
 const Variables = z.object({
-  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'a whole URL, such as https://mcp.example.com' })
+    .refine((url) => new URL(url).pathname === '/', 'without a path: the endpoint is always /mcp')
+    .optional(),
   ALLOWED_ORIGINS: z
     .string()
     .default('')
     .transform((list) => list.split(/[\s,]+/).filter(Boolean))
-    .pipe(z.array(z.url({ protocol: /^https?$/ }).transform((url) => new URL(url).origin))),
+    .pipe(
+      z.array(
+        z
+          .url({ protocol: /^https?$/, error: 'each is an origin, such as https://app.example.com' })
+          .transform((url) => new URL(url).origin),
+      ),
+    ),
   STATE_KEYS: z
     .string()
     .transform((list) => list.split(/[\s,]+/).filter(Boolean))

@@ -1,4 +1,4 @@
-// The bindings and variables of wrangler.toml, as types.
+// The server's own bindings and variables, as types. Those of the app are in src/app/env.d.ts.
 
 declare namespace Cloudflare {
   interface Env {
@@ -6,7 +6,6 @@ declare namespace Cloudflare {
     SESSION: DurableObjectNamespace<
       InstanceType<ReturnType<typeof import('../durable-objects/session.ts').createSessionObject>>
     >
-    NOTES: DurableObjectNamespace<import('../src/app/notes/notes-object.ts').NotesObject>
     PUBLIC_URL?: string
     ALLOWED_ORIGINS?: string
     STATE_KEYS?: string

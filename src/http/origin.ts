@@ -21,6 +21,7 @@ export function refuseOrigin(request: Request, config: Config): string | undefin
   if (!isTrusted) return `host '${url.host}' is not served over http: set PUBLIC_URL if it should be`
   if (origin === null || origin === url.origin || origin === config.publicUrl?.origin) return undefined
   if (config.allowedOrigins.has(origin) || LOOPBACK_ORIGIN.test(origin)) return undefined
+  if (origin === 'null') return "origin 'null' is not allowed: a page without an origin cannot be told from any other"
   return `origin '${origin.slice(0, 100)}' is not allowed: add it to ALLOWED_ORIGINS if it should be`
 }
 

@@ -18,8 +18,17 @@ export function failure(
   error: unknown,
   about: { requestId?: string; method?: string; name?: string; traceId?: string },
 ): Event {
-  if (!(error instanceof Error)) return { event: 'failure', ...about, error: String(error) }
+  if (!(error instanceof Error)) return { event: 'failure', ...about, error: textOf(error) }
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
   const stack = error.stack === undefined ? {} : { stack: error.stack }
   return { event: 'failure', ...about, error: `${error.name}: ${error.message}${cause}`, ...stack }
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    // An object without a prototype, for example.
+    return 'something that has no text'
+  }
 }

@@ -210,6 +210,11 @@ export class CallJournal implements Journal {
   }
 }
 
+/** A raw answer as a client gave it. What looks like the mark of a refusal fits nothing, and is asked again. */
+export function answerFrom(raw: unknown): unknown {
+  return isRefused(raw) ? {} : raw
+}
+
 function isRefused(raw: unknown): raw is RefusedAnswer {
   return isObject(raw) && typeof raw['refused'] === 'string' && Object.keys(raw).length === 1
 }

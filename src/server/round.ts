@@ -4,7 +4,7 @@
 
 import { limits } from '../limits.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
-import { CallJournal } from './journal.ts'
+import { answerFrom, CallJournal } from './journal.ts'
 import type { InputRequest, Suspension } from './ports.ts'
 
 /** One round of a call. */
@@ -20,7 +20,7 @@ export class Round {
   constructor(memory: JsonObject | undefined, responses: JsonObject) {
     this.#rounds = typeof memory?.['r'] === 'number' ? memory['r'] : 0
     this.journal = new CallJournal(memory, {
-      early: (key) => (Object.hasOwn(responses, key) ? responses[key] : undefined),
+      early: (key) => (Object.hasOwn(responses, key) ? answerFrom(responses[key]) : undefined),
       mintId: () => crypto.randomUUID(),
       open: (key, { method, params }) => {
         this.#open[key] = { method, ...(params && { params }) }

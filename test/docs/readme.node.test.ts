@@ -18,6 +18,8 @@ const NOT_OURS = (name: string): boolean => name === 'node_modules' || name === 
 
 /** Files that belong to hosts or to the person who runs the server, not to the repository. */
 const ELSEWHERE = ['claude_desktop_config.json']
+/** What a fork replaces, and may have removed. */
+const REPLACED = /^(src|test)\/app(\/|$)/
 const PATH =
   /^(?:(?:src|workers|durable-objects|scripts|test|docs|\.ci)(?:\/[\w./-]+)?|[\w-][\w.-]*\.(?:toml|md|json|ts|mjs))$/
 
@@ -61,7 +63,8 @@ describe('README.md', () => {
 
   it('names only variables and bindings that exist, and every variable', () => {
     const environment = read('workers/env.d.ts')
-    const known = environment + globSync('scripts/*.{ts,mjs}', { cwd: root }).map(read).join('')
+    const known =
+      environment + read('src/app/env.d.ts') + globSync('scripts/*.{ts,mjs}', { cwd: root }).map(read).join('')
     const named = spansOf(readme).filter((span) => /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(span))
     for (const name of named) expect(known, name).toContain(name)
     const settings = Array.from(readme.matchAll(/^\| `([A-Z_]+)` \|/gm), ([, name]) => name!)
@@ -76,7 +79,8 @@ describe.each(['README.md', 'AGENTS.md', 'CHANGELOG.md', 'durable-objects/STORAG
   it('names only files that exist', () => {
     const written = snippets.map(({ path }) => path)
     const missing = pathsOf(markdown).filter((path) => {
-      return !existsSync(join(root, path)) && !written.includes(path) && !ELSEWHERE.includes(path)
+      if (REPLACED.test(path) || ELSEWHERE.includes(path)) return false
+      return !existsSync(join(root, path)) && !written.includes(path)
     })
     expect(missing).toEqual([])
   })
@@ -115,7 +119,7 @@ function compile(files: readonly { path: string; code: string }[]): string {
   const config = {
     extends: '../../../tsconfig.json',
     compilerOptions: { rootDirs: ['.', '../../..'] },
-    files: [...files.map(({ path }) => path), '../../../workers/env.d.ts'],
+    files: [...files.map(({ path }) => path), '../../../workers/env.d.ts', '../../../src/app/env.d.ts'],
     include: [],
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))

@@ -39,8 +39,7 @@ describe('explainFailure', () => {
   })
 })
 
-test('findWarnings says who can call a server without authorization', () => {
-  expect(findWarnings({ vars: { AUTH: 'none' } })).toHaveLength(1)
-  expect(findWarnings({})).toHaveLength(1)
-  expect(findWarnings({ vars: { AUTH: 'bearer' } })).toEqual([])
+test('findWarnings says who can call a server, and whose name it still has', () => {
+  expect(findWarnings({ name: 'ours' })).toEqual([expect.stringContaining('anybody who knows the URL')])
+  expect(findWarnings({ name: 'mcp-edge' })).toEqual([expect.anything(), expect.stringContaining('would be replaced')])
 })

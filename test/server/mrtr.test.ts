@@ -130,6 +130,13 @@ describe('an ask', () => {
     expect(JSON.stringify(result.content)).toContain('action: must be accept, decline or cancel')
   })
 
+  test('is asked again after an answer that looks like what is remembered of an error', async () => {
+    const { requestState } = await firstRound('one')
+    const params = { name: 'one', arguments: {}, requestState, inputResponses: { name: { refused: 'no' } } }
+    const again = await client.result('tools/call', params, { unchecked: true })
+    expect(Object.keys((again as unknown as { inputRequests: object }).inputRequests ?? {})).toEqual(['name:2'])
+  })
+
   test('is not taken for the second attempt of another one, whatever its key', async () => {
     const alike = tool('alike', async (ctx) => {
       const asked = ['a', 'a:2'].map((key) => ctx.elicit(key, { message: `Who, ${key}?`, schema: Name }))

@@ -45,6 +45,11 @@ const raw = defineTool('raw', {
   outputSchema: { type: 'object', properties: { ok: { const: true } }, required: ['ok'] },
   handler: ({ email }) => ({ ok: email !== 'bad' }),
 })
+const page = defineTool('page', {
+  description: 'A page.',
+  inputSchema: { type: 'object', properties: { url: { type: 'string', format: 'url' } } },
+  handler: () => 'ok',
+})
 const slowCheck = defineTool('slow_check', {
   description: 'Asynchronous schema.',
   inputSchema: z.object({ a: z.string().refine(async (value) => value === 'yes', 'must be yes') }),
@@ -58,8 +63,10 @@ const tools = [
   add,
   raw,
   slowCheck,
+  page,
   thrower('throws', new Error(SECRET)),
   thrower('throws_string', SECRET),
+  thrower('throws_bare', Object.create(null)),
   thrower('throws_tool_error', new ToolError('No such note: ask for another id')),
   thrower('throws_protocol_error', new ProtocolError(1234, 'Own error', { why: 'x' })),
   defineTool('throws_no_json', {
@@ -151,6 +158,11 @@ describeEras(
       )
     })
 
+    test('checks the format "url" in a time a value cannot make long: tried otherwise, this never ends', async () => {
+      expect((await textOf('page', { url: `http://${'a'.repeat(60)} ` })).isError).toBe(true)
+      expect((await textOf('page', { url: 'https://example.com/a' })).isError).toBe(false)
+    })
+
     test('waits for an asynchronous schema', async () => {
       expect((await textOf('slow_check', { a: 'no' })).text).toContain('must be yes')
       expect((await textOf('slow_check', { a: 'yes' })).text).toBe('yes')
@@ -166,7 +178,14 @@ describeEras(
     })
 
     test('shows nothing of what a handler threw, unless it is a ToolError', async () => {
-      for (const name of ['throws', 'throws_string', 'returns_number', 'returns_malformed', 'returns_circular']) {
+      for (const name of [
+        'throws',
+        'throws_string',
+        'throws_bare',
+        'returns_number',
+        'returns_malformed',
+        'returns_circular',
+      ]) {
         const { isError, text } = await textOf(name)
         expect(isError, name).toBe(true)
         expect(text, name).toMatch(/^Internal error \(request [0-9a-f-]{36}\)$/)

@@ -236,6 +236,20 @@ describe('a link', () => {
     expect(rest).toEqual({ mode: 'url', message: 'Go', url: `https://example.com/?key=${elicitationId}` })
   })
 
+  test('with an id that was altered completes nothing', async () => {
+    const session = await sessionOf(fetcher)
+    const get = await session.listen()
+    const { asked } = await session.talk('link', undefined, () => ({ result: { action: 'accept' } }))
+    const elicitationId = asked[0]?.params?.['elicitationId'] as string
+    const object = elicitationId.split('.')[1]!
+    for (const id of [`words of a stranger.${object}`, `.${object}`, `${elicitationId}.more`])
+      await completeElicitation(env, id)
+    await completeElicitation(env, elicitationId)
+    const told = await get.until(({ method }) => method === 'notifications/elicitation/complete')
+    expect(told.params).toEqual({ elicitationId })
+    await get.cancel()
+  })
+
   test('is a tool error before 2025-11-25', async () => {
     const session = await sessionOf(fetcher, '2025-06-18', { capabilities: { elicitation: {} } })
     expect((await session.call('link')).result.isError).toBe(true)

@@ -8,7 +8,9 @@ import type { SessionCall } from '../../src/http/session-call.ts'
 import type { JsonObject, JsonRpcAnswer } from '../../src/protocol/json-rpc.ts'
 import type { Server } from '../../src/server/index.ts'
 
-export { KeyRingObject, NotesObject, default } from '../../workers/mcp.ts'
+// Whatever the Worker exports; the SessionObject below takes the place of its own.
+export * from '../../workers/mcp.ts'
+export { default } from '../../workers/mcp.ts'
 
 /** The server of each session object a test made, by the object's id; others serve the app. */
 export const servers = new Map<string, Server>()
