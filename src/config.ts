@@ -7,7 +7,7 @@ const Key = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'each key is 32 bytes as bas
 const Variables = z.object({
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'a whole URL, such as https://mcp.example.com' })
-    .refine((url) => new URL(url).pathname === '/', 'without a path: the endpoint is always /mcp')
+    .refine((url) => !URL.canParse(url) || new URL(url).pathname === '/', 'without a path: the endpoint is always /mcp')
     .optional(),
   ALLOWED_ORIGINS: z
     .string()

@@ -126,6 +126,7 @@ describe('a broken configuration', () => {
   test.each([
     ['PUBLIC_URL', 'nowhere'],
     ['PUBLIC_URL', 'ftp://example.com'],
+    ['PUBLIC_URL', 'https://example.com/mcp'],
     ['ALLOWED_ORIGINS', 'https://ok.example, evil'],
     ['STATE_KEYS', 'short-and-secret'],
     ['STATE_KEYS', ''],
