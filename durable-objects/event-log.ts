@@ -1,14 +1,12 @@
 // The event log of one session: streams, their events, and what running calls remember. One row written per event.
 // Tables are made on the first write; reading an object that never wrote leaves nothing behind.
 
+import { STANDALONE } from '../src/http/session-call.ts'
 import { limits } from '../src/limits.ts'
 import type { JsonObject } from '../src/protocol/json-rpc.ts'
 
 /** Events of one stream; the key of an event is `stream * STRIDE + sequence`, so one integer key serves both. */
 const STRIDE = 2 ** 20
-
-/** The standalone stream of a session. Streams of calls count from 1. */
-export const STANDALONE = 0
 
 export type CallState = 'running' | 'finished' | 'cancelled'
 

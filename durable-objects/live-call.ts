@@ -3,7 +3,7 @@
 
 import { answerLegacy } from '../src/http/legacy.ts'
 import type { SessionCall, SessionReply } from '../src/http/session-call.ts'
-import { limits } from '../src/limits.ts'
+import { IMMEDIATE_TURNS, limits } from '../src/limits.ts'
 import { isSince } from '../src/protocol/era.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject } from '../src/protocol/json-rpc.ts'
@@ -44,9 +44,6 @@ export interface CallHost {
   report(error: unknown, call: SessionCall): void
   waitUntil(work: Promise<unknown>): void
 }
-
-/** How many microtasks a handler without I/O may take before a timer is worth its cost. */
-const IMMEDIATE_TURNS = 40
 
 export class LiveCall {
   readonly call: SessionCall

@@ -3,7 +3,7 @@
 // @see 2025-11-25 basic/transports
 
 import { DurableObject } from 'cloudflare:workers'
-import { CLOSE, SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
+import { CLOSE, SESSION_PROTOCOL, STANDALONE, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
 import { logOf } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
 import { failure, report } from '../src/observability/sink.ts'
@@ -17,7 +17,7 @@ import { ToolError } from '../src/server/errors.ts'
 import { answerFrom, withAnswer } from '../src/server/journal.ts'
 import type { Topic } from '../src/server/ports.ts'
 import { Connections } from './connections.ts'
-import { EventLog, fits, STANDALONE, type StoredAsk, type StoredCall } from './event-log.ts'
+import { EventLog, fits, type StoredAsk, type StoredCall } from './event-log.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
 import { interruptedMessage, mayRepeat, OWN_METHODS } from './session-methods.ts'
 import { Streams } from './streams.ts'

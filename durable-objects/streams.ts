@@ -1,9 +1,9 @@
 // The streams of one session: what is stored of them, who is connected, and where a client that comes back goes on.
 // @see 2025-11-25 basic/transports, Resumability and Redelivery; Multiple Connections
 
-import { CLOSE } from '../src/http/session-call.ts'
+import { CLOSE, STANDALONE } from '../src/http/session-call.ts'
 import { send, type Connections } from './connections.ts'
-import { fits, STANDALONE, type EventLog } from './event-log.ts'
+import { fits, type EventLog } from './event-log.ts'
 
 interface Place {
   stream: number

@@ -80,3 +80,6 @@ export const limits = {
   /** Freshness of lists that never change while a deployment lives. */
   listTtlMs: 5 * 60 * 1000,
 }
+
+/** Microtasks a handler without I/O may take before the `quietMs` timer is worth its cost. Cost only: nobody sees it. */
+export const IMMEDIATE_TURNS = 40

@@ -1,7 +1,7 @@
 // One POST's answer: JSON when the work is quick and quiet, a stream as soon as it emits or takes longer.
 // Knows nothing of JSON-RPC beyond that messages are text. @see basic/transports/streamable-http, Receiving Messages
 
-import { limits } from '../limits.ts'
+import { IMMEDIATE_TURNS, limits } from '../limits.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import { notificationMessage } from '../protocol/messages.ts'
 import type { Accepted } from './accept.ts'
@@ -22,9 +22,6 @@ export interface Final {
 export interface Execution {
   waitUntil(work: Promise<unknown>): void
 }
-
-/** How many microtasks a handler without I/O may take before a timer is worth its cost. */
-const IMMEDIATE_TURNS = 40
 
 /** The answer to one request. */
 export class Exchange {

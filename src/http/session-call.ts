@@ -7,6 +7,9 @@ import type { SessionFacts } from './session-id.ts'
 /** Raised when what passes between Worker and object changes; an object that does not know it ends gracefully. */
 export const SESSION_PROTOCOL = 1
 
+/** The standalone stream of a session. Streams of calls count from 1. */
+export const STANDALONE = 0
+
 /** One request of a session. Kept with a call that becomes a stream, to enter its handler again. */
 export interface SessionCall {
   protocol: typeof SESSION_PROTOCOL

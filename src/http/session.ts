@@ -9,7 +9,7 @@ import { fingerprint } from '../server/canonical.ts'
 import type { Auth, Client, Trace } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { Config } from '../config.ts'
-import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from './session-call.ts'
+import { SESSION_PROTOCOL, STANDALONE, type SessionCall, type SessionReply } from './session-call.ts'
 import { openSession, sealSession, type SessionFacts } from './session-id.ts'
 import { holdStream } from './stream-bridge.ts'
 
@@ -39,8 +39,6 @@ export interface SessionArrival {
   config: Config
   facts: SessionFacts
 }
-
-const STANDALONE = 0
 
 /** The sessions of one deployment. */
 export class Sessions {
@@ -76,7 +74,6 @@ export class Sessions {
     request: JsonRpcRequest,
     { requestId, trace, takesStream }: { requestId: string; trace: Trace | undefined; takesStream: boolean },
   ): Promise<Extract<SessionReply, { kind: 'final' }> | Response | undefined> {
-    const primes = config.priming && isSince(facts.version, '2025-11-25')
     const call: SessionCall = {
       protocol: SESSION_PROTOCOL,
       facts,
@@ -84,7 +81,7 @@ export class Sessions {
       requestId,
       ...(trace && { trace }),
       takesStream,
-      primes,
+      primes: primes(config, facts),
     }
     const reply = await this.#port.request(env, call)
     switch (reply.kind) {
@@ -138,7 +135,7 @@ export class Sessions {
       after,
       isOwed,
       eventId: (cursor) => `${tagOf(facts)}-${cursor}`,
-      mayRetry: config.priming && isSince(facts.version, '2025-11-25'),
+      mayRetry: primes(config, facts),
       connect: (from) => this.#port.connect(env, { objectId, stream, after: from }),
     })
     if (held instanceof Response) return held
@@ -148,6 +145,11 @@ export class Sessions {
       throw new ProtocolError('MethodNotAllowed', 'Method not allowed: nothing more will come on this stream')
     throw new ProtocolError('Unavailable', 'The session cannot be reached: try again')
   }
+}
+
+/** True if streams begin with an id and may be closed for the client to come back: new in 2025-11-25. */
+function primes(config: Config, facts: SessionFacts): boolean {
+  return config.priming && isSince(facts.version, '2025-11-25')
 }
 
 /** What marks the event ids of a session, so that another session's are told apart. */
