@@ -8,7 +8,7 @@ import { framings, routes } from './mutate-http.mjs'
 import { envelopes, everyPath, ids, members, oneWay, valid, wrongType } from './mutate-json.mjs'
 import { completions, formats, inheritedNames, toolArguments, uris } from './mutate-params.mjs'
 import { depths, texts } from './mutate-text.mjs'
-import { createRandom } from './random.mjs'
+import { createRandom } from '../support/random.mjs'
 import { toBytes } from './requests.mjs'
 import { sizes } from './sizes.mjs'
 

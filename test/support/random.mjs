@@ -1,5 +1,6 @@
-// A small seeded generator of pseudo-random choices (mulberry32): the same seed gives the same requests everywhere.
+// Choices that look random and are the same for the same seed, so that a failure can be looked for again.
 
+/** A source of choices (mulberry32). */
 export function createRandom(seed) {
   let state = seed >>> 0
   const next = () => {
@@ -9,6 +10,7 @@ export function createRandom(seed) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const int = (below) => Math.floor(next() * below)
+  const between = (low, high) => low + int(high - low + 1)
   const chance = (share) => next() < share
   const pick = (list) => list[int(list.length)]
   /** `[[weight, value], …]` */
@@ -17,5 +19,5 @@ export function createRandom(seed) {
     return (entries.find(([weight]) => (at -= weight) < 0) ?? entries.at(-1))[1]
   }
   const bytes = (length) => Buffer.from(Array.from({ length }, () => int(256)))
-  return { int, chance, pick, weighted, bytes }
+  return { int, between, chance, pick, weighted, bytes }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Activity } from './activity.mjs'
 import { Client } from './client.mjs'
 import { startCutProxy } from './cut-proxy.mjs'
-import { createRandom } from './random.mjs'
+import { createRandom } from '../../support/random.mjs'
 import { KillableServer } from './server.mjs'
 import { replay } from './audit.mjs'
 

@@ -5,7 +5,7 @@ import { Activity } from './activity.mjs'
 import * as actors from './actors.mjs'
 import { audit } from './audit.mjs'
 import { Client, LATEST } from './client.mjs'
-import { createRandom } from './random.mjs'
+import { createRandom } from '../../support/random.mjs'
 import { KillableServer } from './server.mjs'
 
 /** Where a kill is aimed, and how many ms later it falls at most. */

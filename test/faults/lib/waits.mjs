@@ -5,7 +5,7 @@ import { Activity } from './activity.mjs'
 import { effectsOf } from './actors.mjs'
 import { replay } from './audit.mjs'
 import { Client } from './client.mjs'
-import { createRandom } from './random.mjs'
+import { createRandom } from '../../support/random.mjs'
 import { KillableServer } from './server.mjs'
 import { readEvents } from './sse.mjs'
 
