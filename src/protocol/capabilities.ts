@@ -1,8 +1,8 @@
 // What a client must have declared before it may be asked something.
 // @see basic/index, Per-request protocol fields; client/elicitation, Capabilities
 
-import type { JsonObject } from './json-rpc.ts'
-import type { ClientCapabilities } from './meta.ts'
+import { isObject, type JsonObject } from './json-rpc.ts'
+import { TASKS_EXTENSION, type ClientCapabilities } from './meta.ts'
 
 /** A client capability a handler can need, by the path of its declaration. */
 export type CapabilityName =
@@ -31,6 +31,14 @@ export function hasCapability(client: ClientCapabilities, name: CapabilityName):
       return roots !== undefined
   }
 }
+
+/** True if a modern client takes tasks. @see ext-tasks, Capability Negotiation */
+export function declaresTasks({ extensions }: ClientCapabilities): boolean {
+  return isObject(extensions?.[TASKS_EXTENSION])
+}
+
+/** The `data.requiredCapabilities` of what only a client that takes tasks may have. */
+export const REQUIRED_TASKS: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } }
 
 /** The `data.requiredCapabilities` that says what is missing: `elicitation.url` becomes `{ elicitation: { url: {} } }`. */
 export function requiredCapabilities(names: readonly CapabilityName[]): JsonObject {

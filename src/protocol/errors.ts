@@ -91,6 +91,17 @@ export class ProtocolError extends Error {
   }
 }
 
+/** An error that was answered, or would have been, and is answered again as it was. */
+export class StoredError extends ProtocolError {
+  override readonly code: number
+
+  /** @param error as `encode` gave it */
+  constructor({ code, message, data }: JsonObject) {
+    super('InternalError', String(message), data)
+    this.code = Number(code)
+  }
+}
+
 function ownCode(code: number): number {
   if (Number.isInteger(code) && (code < -32768 || code > -32000)) return code
   throw new RangeError(`cannot use error code ${code}: own codes are integers outside -32768 to -32000`)

@@ -10,11 +10,22 @@ export const META = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   logLevel: 'io.modelcontextprotocol/logLevel',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
+  /** 2025-11-25: which task a message belongs to. @see 2025-11-25 basic/utilities/tasks, Related Task Metadata */
+  relatedTask: 'io.modelcontextprotocol/related-task',
+  /** 2025-11-25: what the model is told while a task runs. @see 2025-11-25 basic/utilities/tasks, Creating Tasks */
+  immediateResponse: 'io.modelcontextprotocol/model-immediate-response',
 } as const
+
+/** The extension that gives modern revisions tasks. @see ext-tasks */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 
 /** Severity, least first. @see server/utilities/logging */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export function isAtLeast(level: LogLevel, threshold: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold)
+}
 
 /** What a client says of itself. Self-reported: for display and logs, never for decisions. */
 export interface Implementation {

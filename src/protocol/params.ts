@@ -58,6 +58,27 @@ export function retryParams(params: JsonObject): Retry {
   return requestState === null ? retry : { ...retry, requestState }
 }
 
+/** `inputResponses` of `tasks/update`. @throws {ProtocolError} InvalidParams */
+export function inputResponsesParam(params: JsonObject): JsonObject {
+  const value = params['inputResponses']
+  if (!isObject(value)) throw invalid('params.inputResponses must be an object')
+  return value
+}
+
+/**
+ * The lifetime a 2025-11-25 client asks for its task, in ms, or undefined when it leaves that to the server.
+ * @throws {ProtocolError} InvalidParams naming the field
+ */
+export function requestedTtl(params: JsonObject): number | undefined {
+  const task = params['task']
+  if (!isObject(task)) throw invalid('params.task must be an object')
+  const ttl = task['ttl'] ?? undefined
+  if (ttl !== undefined && !(typeof ttl === 'number' && Number.isFinite(ttl) && ttl >= 0)) {
+    throw invalid('params.task.ttl must be a number of milliseconds')
+  }
+  return ttl as number | undefined
+}
+
 /** @throws {ProtocolError} InvalidParams naming the field */
 export function completeParams(params: JsonObject): CompleteParams {
   const { ref, argument, context } = params

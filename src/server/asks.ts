@@ -75,6 +75,13 @@ export function requireCapabilities(call: Call, names: readonly CapabilityName[]
   })
 }
 
+/** The capabilities a request uses. @throws {TypeError} for a sampling request whose tool uses and results do not pair up */
+export function needsOf({ method, params = {} }: Pick<InputRequest, 'params'> & { method: string }): CapabilityName[] {
+  if (method === 'roots/list') return ['roots']
+  if (method === 'sampling/createMessage') return samplingNeeds(params)
+  return [params['mode'] === 'url' ? 'elicitation.url' : 'elicitation.form']
+}
+
 export async function askForm<S extends FormSchema>(
   call: Call,
   key: string,
@@ -128,8 +135,7 @@ export async function askInput<M extends keyof InputAnswers>(
     request: () => request,
     validate: request.method === 'roots/list' ? validateRoots : validateSampling,
   }
-  if (request.method === 'roots/list') requireCapabilities(call, ['roots'])
-  else requireCapabilities(call, samplingNeeds(request.params ?? {}))
+  requireCapabilities(call, needsOf(request))
   return (await call.journal.ask(ask)) as InputAnswers[M]
 }
 

@@ -4,7 +4,7 @@ import { limits } from '../limits.ts'
 import { hasCapability, type CapabilityName } from '../protocol/capabilities.ts'
 import type { ProtocolVersion } from '../protocol/era.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
-import { LOG_LEVELS, type LogLevel } from '../protocol/meta.ts'
+import { isAtLeast, type LogLevel } from '../protocol/meta.ts'
 import {
   askForm,
   askInput,
@@ -88,6 +88,12 @@ export interface CallContext extends LookupContext {
    * The result must be JSON. A step may not ask: an ask ends when its step has, which would wait for the ask.
    */
   step<T>(key: string, fn: () => T | Promise<T>): Promise<T>
+  /**
+   * Waits. In a task it holds no memory, so it may last for days; a handler that is entered again waits for what is left.
+   * @param ms from the first time the call came here
+   * @param key unique in the call; needed where the order of sleeps may differ between entries
+   */
+  sleep(ms: number, key?: string): Promise<void>
 }
 
 /** The context of one call. Members may be taken apart: none of them needs `this`. */
@@ -122,16 +128,21 @@ export function createContext(call: Call): CallContext {
       emit('notifications/message', { level, ...known })
     },
     progress(progress, total, message) {
-      const progressToken = call.progressToken
-      if (progressToken === undefined || !Number.isFinite(progress) || progress <= lastProgress) return
+      const { progressToken } = call
+      if (progressToken === undefined && !port.status) return
+      if (!Number.isFinite(progress) || progress <= lastProgress) return
       lastProgress = progress
       const known = { ...(Number.isFinite(total) && { total }), ...(message !== undefined && { message }) }
-      emit('notifications/progress', { progressToken, progress, ...known })
+      const params = { progress, ...known }
+      if (!journal.shouldEmit('notifications/progress', params)) return
+      port.status?.(progress, message ?? (Number.isFinite(total) ? `${progress} of ${total}` : `${progress}`))
+      if (progressToken !== undefined) port.emit('notifications/progress', { progressToken, ...params })
     },
     elicit: (key, ask) => askForm(call, key, ask),
     elicitUrl: (key, ask) => askUrl(call, key, ask),
     inputRequest: (key, request) => askInput(call, key, request),
     step: (key, fn) => journal.step(key, fn) as Promise<never>,
+    sleep: (ms, key) => journal.sleep(ms, key, () => port.signal()),
   }
 }
 
@@ -147,9 +158,6 @@ export function createLookupContext(call: Call): LookupContext {
     elicitUrl: refuse('elicitUrl'),
     inputRequest: refuse('inputRequest'),
     step: refuse('step'),
+    sleep: refuse('sleep'),
   })
-}
-
-function isAtLeast(level: LogLevel, threshold: LogLevel): boolean {
-  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold)
 }

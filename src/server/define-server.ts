@@ -102,6 +102,7 @@ function familiesOf(
 ): Set<Family> {
   const families = new Set<Family>()
   if (tools.length > 0) families.add('tools')
+  if (tools.some(({ task }) => task !== undefined)) families.add('tasks')
   if (prompts.length > 0) families.add('prompts')
   if (resources.length > 0 || templates.length > 0) families.add('resources')
   const completes = [...prompts, ...templates].some(({ complete }) => Object.keys(complete).length > 0)

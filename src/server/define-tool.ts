@@ -36,7 +36,36 @@ export type ToolReturn<O> = [O] extends [Schema]
   ? Structured<O> | (CallToolResult & ({ structuredContent: Structured<O> } | { isError: true }))
   : string | ContentBlock | ContentBlock[] | CallToolResult | void
 
-export interface ToolOptions<I extends Schema | undefined, O extends Schema | undefined> extends Described, Asking {
+/**
+ * How a tool becomes a task: work that depends on no connection and goes on after a crash or a deploy.
+ * @see ext-tasks; 2025-11-25 basic/utilities/tasks
+ */
+export interface TaskOptions {
+  /** `optional` runs the tool as an ordinary call for clients that take no tasks, `required` refuses those. */
+  support: 'optional' | 'required'
+  /**
+   * How long the task and its result are kept, in ms from its creation. Clients of 2025-11-25 may ask for another time, up to
+   * `limits.taskTtlMs`. `null` keeps them until somebody deletes the object. Default: one day.
+   */
+  ttlMs?: number | null
+  /** How often clients should ask for news, in ms. Default: two seconds. */
+  pollIntervalMs?: number
+  /** What 2025-11-25 hosts may tell the model while the task runs. @see 2025-11-25 basic/utilities/tasks, Creating Tasks */
+  immediateResponse?: string
+}
+
+/** What runs before there is a task. */
+export interface TaskPreparation<I extends Schema | undefined, P> {
+  /**
+   * Runs before the task is made, so that it may ask the client directly or refuse with `ToolError`. What it returns is
+   * given to the handler, so it must be JSON. In a call that becomes no task it runs just before the handler, and in one of
+   * 2025-11-25, whose clients get their task at once, inside it.
+   */
+  prepare?(input: Parsed<I>, context: CallContext): P | Promise<P>
+}
+
+export interface ToolOptions<I extends Schema | undefined, O extends Schema | undefined, P = undefined>
+  extends Described, Asking {
   description: string
   /**
    * A zod object, or raw JSON Schema 2020-12 of type object. Without it the tool takes no arguments.
@@ -52,11 +81,15 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
    * use it only where hosts are known to. @see SEP-1699
    */
   pollAfterMs?: number
+  /** Lets the tool run as a task, where its client takes tasks. */
+  task?: TaskOptions & TaskPreparation<I, P>
   /**
-   * Runs the tool. It may be entered again from the start after an ask: put effects after the ask or in `ctx.step`.
+   * Runs the tool. It may be entered again from the start after an ask, and in a task after a crash: put effects after the
+   * ask or in `ctx.step`.
    * Throw `ToolError` to tell the model what went wrong; any other error shows only "Internal error".
+   * @param prepared what `task.prepare` returned
    */
-  handler(input: Parsed<I>, context: CallContext): ToolReturn<O> | Promise<ToolReturn<O>> | LiteralHint<O>
+  handler(input: Parsed<I>, context: CallContext, prepared: P): ToolReturn<O> | Promise<ToolReturn<O>> | LiteralHint<O>
 }
 
 /** A defined tool: a frozen value, passed to `defineServer`. */
@@ -70,7 +103,8 @@ export interface Tool extends Asking {
   readonly paramHeaders: readonly ParamHeader[]
   readonly annotations: ToolAnnotations
   readonly pollAfterMs?: number
-  readonly handler: (input: never, context: CallContext) => unknown
+  readonly task?: TaskOptions & TaskPreparation<undefined, unknown>
+  readonly handler: (input: never, context: CallContext, prepared: never) => unknown
 }
 
 const NO_INPUT: JsonObject = { type: 'object', properties: {} }
@@ -78,13 +112,15 @@ const NO_INPUT: JsonObject = { type: 'object', properties: {} }
 /**
  * Defines a tool.
  * @param name 1 to 128 visible ASCII characters; letters, digits, `_` and `-` up to 64 are accepted by every host
- * @throws {TypeError} when a name, schema, icon or `x-mcp-header` is not allowed
+ * @throws {TypeError} when a name, schema, icon, `x-mcp-header` or number of milliseconds is not allowed
  */
 export function defineTool<
   const I extends Schema | undefined = undefined,
   const O extends Schema | undefined = undefined,
->(name: string, options: ToolOptions<I, O>): Tool {
+  P = undefined,
+>(name: string, options: ToolOptions<I, O, P>): Tool {
   checkName('tool', name)
+  checkTask(name, options.task)
   checkDescribed(`tool "${name}"`, options)
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     warn(`tool "${name}": some hosts reject names with other characters than letters, digits, _ and -, or over 64`)
@@ -100,6 +136,7 @@ export function defineTool<
       ...pickSet(options, ['title', 'description']),
       inputSchema,
       ...(output && { outputSchema: output.json }),
+      ...(options.task && { execution: { taskSupport: options.task.support } }),
       ...pickSet(options, ['annotations', 'icons', '_meta']),
     },
     input: input || undefined,
@@ -108,8 +145,24 @@ export function defineTool<
     annotations: options.annotations ?? {},
     handler: options.handler as Tool['handler'],
     ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs']),
+    ...(options.task && { task: Object.freeze({ ...options.task }) as NonNullable<Tool['task']> }),
   }
   return Object.freeze(tool)
+}
+
+function checkTask(name: string, task: TaskOptions | undefined): void {
+  if (!task) return
+  const refuse = (problem: string): never => {
+    throw new TypeError(`cannot define tool "${name}": task.${problem}`)
+  }
+  if (task.support !== 'optional' && task.support !== 'required') refuse('support must be "optional" or "required"')
+  const isTime = (ms: number): boolean => Number.isSafeInteger(ms) && ms > 0
+  if (task.ttlMs !== undefined && task.ttlMs !== null && !isTime(task.ttlMs)) {
+    refuse('ttlMs must be a whole number of milliseconds over 0, or null')
+  }
+  if (task.pollIntervalMs !== undefined && !isTime(task.pollIntervalMs)) {
+    refuse('pollIntervalMs must be a whole number of milliseconds over 0')
+  }
 }
 
 /** `type: "object"` stands at the root of every input schema, also of unions. */

@@ -19,6 +19,8 @@ export interface Outcome {
   cache?: CacheHints
   /** Names a result that is the same for every caller, so that its encoding may be kept. */
   fixed?: string
+  /** True if the result is a task that will come to the real one. */
+  isTask?: true
 }
 
 /**
@@ -27,8 +29,12 @@ export interface Outcome {
  */
 export async function dispatch(server: Server, call: Call): Promise<Outcome> {
   switch (call.method) {
-    case 'tools/call':
-      return { result: (await callTool(server, call)) as unknown as JsonObject }
+    case 'tools/call': {
+      const called = await callTool(server, call)
+      return 'task' in called
+        ? { result: called.task, isTask: true }
+        : { result: called.result as unknown as JsonObject }
+    }
     case 'tools/list':
       return listFixed(server, call, 'tools', server.tools.values())
     case 'prompts/list':

@@ -1,7 +1,15 @@
 // The public API: everything `src/app` may import, and nothing else.
 
 export { defineServer, type CachedList, type Server, type ServerOptions } from './define-server.ts'
-export { defineTool, type Tool, type ToolAnnotations, type ToolOptions, type ToolReturn } from './define-tool.ts'
+export {
+  defineTool,
+  type TaskOptions,
+  type TaskPreparation,
+  type Tool,
+  type ToolAnnotations,
+  type ToolOptions,
+  type ToolReturn,
+} from './define-tool.ts'
 export {
   defineResource,
   defineResourceTemplate,

@@ -9,7 +9,7 @@ import { describeIssues, type Validation } from './json-schema.ts'
 import type { Ask, InputRequest, Journal } from './ports.ts'
 
 /** What is remembered of one ask: the fingerprint of its request, how often it was sent, its id and its raw answer. */
-interface AskRecord {
+export interface AskRecord {
   request: string
   attempt: number
   id?: string
@@ -21,6 +21,9 @@ export interface RefusedAnswer {
   refused: string
 }
 
+/** What was added: a checked answer, or the result of a step as it is kept, `[]` for undefined. */
+export type JournalChange = { ask: string; record: AskRecord } | { step: string; value: readonly unknown[] }
+
 /** The keeper of a journal. */
 export interface JournalHost {
   /** A raw answer that came before it was waited for, or undefined. */
@@ -29,11 +32,15 @@ export interface JournalHost {
    * Asks the client under `wire`, the key of this attempt; resolves with the raw answer, if this entry of the handler
    * lives to see it.
    */
-  open(wire: string, request: InputRequest, ask: Ask): Promise<unknown>
+  open(wire: string, request: InputRequest, ask: Ask, record: AskRecord): Promise<unknown>
   /** An id nobody can guess, for a link. */
   mintId(): string
   /** An answer or the result of a step was added. */
-  changed?(): void
+  changed?(change: JournalChange): void
+  /** Waits until a sleep is over, if that should hold no memory. Otherwise the sleep is a step that takes its time. */
+  sleep?(key: string, ms: number): Promise<unknown>
+  /** A step or a check begins to run, and none did. */
+  busy?(): void
   /** Nothing runs any more: every step that was started has settled. */
   idle?(): void
 }
@@ -51,6 +58,7 @@ export class CallJournal implements Journal {
   readonly #replayedLogs: string[]
   #progress: number | undefined
   readonly #used = new Set<string>()
+  #sleeps = 0
   #running = 0
   /** True while a step's function runs up to its first await. */
   #isInStep = false
@@ -81,12 +89,14 @@ export class CallJournal implements Journal {
     for (;;) {
       const key = wireKey(ask.key, record.attempt)
       const raw =
-        record.answer ?? (mayBeEarly ? this.#host.early(key) : undefined) ?? (await this.#host.open(key, request, ask))
+        record.answer ??
+        (mayBeEarly ? this.#host.early(key) : undefined) ??
+        (await this.#host.open(key, request, ask, record))
       if (this.#isClosed) return never()
       const checked = await this.#busy(() => this.#check(ask, raw))
       if (checked.ok) {
         record.answer = raw
-        this.#host.changed?.()
+        this.#host.changed?.({ ask: ask.key, record })
         return checked.value
       }
       delete record.answer
@@ -119,10 +129,21 @@ export class CallJournal implements Journal {
     return this.#busy(async () => {
       const value: unknown = await this.#inStep(run)
       const stored = value === undefined ? [] : [toJson(key, value)]
+      if (this.#isClosed) return never()
       this.#steps.set(key, stored)
-      this.#host.changed?.()
+      this.#host.changed?.({ step: key, value: stored })
       return structuredClone(stored[0])
     })
+  }
+
+  async sleep(ms: number, key: string | undefined, signal: () => AbortSignal): Promise<void> {
+    if (!(Number.isFinite(ms) && ms >= 0)) throw new RangeError(`cannot sleep for ${ms} ms`)
+    const name = key ?? `sleep#${++this.#sleeps}`
+    if (!this.#host.sleep) return void (await this.step(name, () => scheduler.wait(ms, { signal: signal() })))
+    if (this.#isClosed) return never()
+    this.#use(name)
+    if (!this.#steps.has(name)) await this.#host.sleep(name, ms)
+    if (this.#isClosed) return never()
   }
 
   #inStep(run: () => unknown): unknown {
@@ -154,6 +175,11 @@ export class CallJournal implements Journal {
       ...(this.#progress !== undefined && { p: this.#progress }),
       ...(this.#logs.length > 0 && { l: this.#logs }),
     }
+  }
+
+  /** The fingerprints of the log messages that were sent. */
+  get logs(): readonly string[] {
+    return this.#logs
   }
 
   /** True while a step or a check runs. */
@@ -199,6 +225,7 @@ export class CallJournal implements Journal {
   }
 
   async #busy<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#running === 0 && !this.#isClosed) this.#host.busy?.()
     this.#running++
     this.#activity++
     try {
@@ -210,9 +237,9 @@ export class CallJournal implements Journal {
   }
 }
 
-/** A raw answer as a client gave it. What looks like the mark of a refusal fits nothing, and is asked again. */
+/** A raw answer as a client gave it. Null, or what looks like the mark of a refusal, fits nothing and is asked again. */
 export function answerFrom(raw: unknown): unknown {
-  return isRefused(raw) ? {} : raw
+  return raw === null || isRefused(raw) ? {} : raw
 }
 
 function isRefused(raw: unknown): raw is RefusedAnswer {

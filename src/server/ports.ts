@@ -14,6 +14,13 @@ export interface Auth {
   principal: string
 }
 
+/** Everybody, where nobody says who they are. */
+export const ANONYMOUS: Auth = Object.freeze({ principal: 'anonymous' })
+
+export function isAnonymous({ principal }: Auth): boolean {
+  return principal === ANONYMOUS.principal
+}
+
 /** The client as it described itself. Self-reported: for display, never for decisions about access. */
 export interface Client {
   info?: Implementation
@@ -56,6 +63,8 @@ export interface Journal {
   ask(ask: Ask): Promise<unknown>
   /** The stored result, or that of `run`, stored. */
   step(key: string, run: () => unknown): Promise<unknown>
+  /** Settles after `ms`, counted from the first entry that came to it. Without a key it is known by its turn. */
+  sleep(ms: number, key: string | undefined, signal: () => AbortSignal): Promise<void>
   /** True if this notification is new; false when an entered-again handler repeats what was already sent. */
   shouldEmit(method: string, params: JsonObject): boolean
 }
@@ -80,6 +89,8 @@ export interface CallPort {
   signal(): AbortSignal
   /** Keeps the isolate for `work` after the answer. */
   waitUntil(work: Promise<unknown>): void
+  /** Takes what a handler says of its progress, where that is kept: by tasks. */
+  status?(progress: number, message: string): void
   /** Tells who watches that something changed. Absent where nobody can watch. */
   notify?(topic: Topic): void
   /** Tells the operator of an error whose text the caller does not see. */
@@ -106,6 +117,14 @@ export interface Call {
   journal: Journal
   /** How long an ask of this call stays answerable; the definition that is called may say. */
   askTtlMs: number
+  /**
+   * Makes a task of the call instead of running its handler, where its tool and its client want that.
+   * @param prepared what the tool's `prepare` came to
+   * @returns what the client is answered with
+   */
+  toTask?(prepared: unknown): Promise<JsonObject>
+  /** What `prepare` came to, when it ran before. */
+  prepared?: { value: unknown }
 }
 
 /** A key that seals, and its name. `secret` is 32 bytes, base64url. */

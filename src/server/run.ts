@@ -17,11 +17,14 @@ import { describeIssues } from './json-schema.ts'
 import type { Call } from './ports.ts'
 import { toContents } from './resource-contents.ts'
 
+/** What a call of a tool came to: its result, or the task it became. */
+export type Called = { result: CallToolResult } | { task: JsonObject }
+
 /**
  * Calls a tool.
  * @throws {ProtocolError} for an unknown tool, bad parameters, or what the handler threw of that kind
  */
-export async function callTool(server: Server, call: Call): Promise<CallToolResult> {
+export async function callTool(server: Server, call: Call): Promise<Called> {
   const name = stringParam(call.params, 'name')
   const tool = server.tools.get(name)
   if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${clip(name)}`)
@@ -30,13 +33,17 @@ export async function callTool(server: Server, call: Call): Promise<CallToolResu
   call.port.checkParamHeaders?.(tool.paramHeaders, args)
   try {
     const input = tool.input ? await tool.input.parse(args) : { ok: true as const, value: {} }
-    if (!input.ok) return toolError(`Invalid arguments for ${name}:\n${describeIssues(input.issues)}`)
-    return await toToolResult(call, tool, await tool.handler(input.value as never, createContext(call)))
+    if (!input.ok) return { result: toolError(`Invalid arguments for ${name}:\n${describeIssues(input.issues)}`) }
+    const context = createContext(call)
+    const prepared = call.prepared ? call.prepared.value : await tool.task?.prepare?.(input.value as never, context)
+    if (tool.task && call.toTask) return { task: await call.toTask(prepared) }
+    const value = await tool.handler(input.value as never, context, prepared as never)
+    return { result: await toToolResult(call, tool, value) }
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    if (error instanceof ToolError) return toolError(error.message)
+    if (error instanceof ToolError) return { result: toolError(error.message) }
     call.port.report(error)
-    return toolError(`Internal error (request ${call.requestId})`)
+    return { result: toolError(`Internal error (request ${call.requestId})`) }
   }
 }
 

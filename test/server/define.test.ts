@@ -88,6 +88,53 @@ describe('defineTool', () => {
   })
 })
 
+describe('task', () => {
+  const withTask = (task: object) => () => tool('t', { task })
+
+  test('says whether the tool is one for everybody', () => {
+    for (const support of ['optional', 'required']) {
+      expect(withTask({ support })().listed['execution']).toEqual({ taskSupport: support })
+    }
+    expect(tool('t').listed).not.toHaveProperty('execution')
+    for (const task of [{}, { support: 'forbidden' }, { support: true }, { support: 'Required' }, { ttlMs: 1 }]) {
+      expect(withTask(task), JSON.stringify(task)).toThrow(
+        new TypeError('cannot define tool "t": task.support must be "optional" or "required"'),
+      )
+    }
+  })
+
+  test('lives for whole milliseconds, or for ever', () => {
+    for (const ttlMs of [1, 60_000, null, undefined]) withTask({ support: 'optional', ttlMs })()
+    for (const ttlMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '60000', 2 ** 53, {}]) {
+      expect(withTask({ support: 'optional', ttlMs }), String(ttlMs)).toThrow(/^cannot define tool "t": task\.ttlMs/)
+    }
+  })
+
+  test('is asked for after whole milliseconds', () => {
+    for (const pollIntervalMs of [1, 60_000, undefined]) withTask({ support: 'optional', pollIntervalMs })()
+    for (const pollIntervalMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '500', null]) {
+      expect(withTask({ support: 'optional', pollIntervalMs }), String(pollIntervalMs)).toThrow(
+        /^cannot define tool "t": task\.pollIntervalMs/,
+      )
+    }
+  })
+
+  test('is frozen with its tool, and no longer the object it was defined with', () => {
+    const task = { support: 'optional', ttlMs: 1_000 }
+    const defined = withTask(task)()
+    task.ttlMs = 5
+    expect(defined.task).toMatchObject({ support: 'optional', ttlMs: 1_000 })
+    expect(Object.isFrozen(defined.task)).toBe(true)
+  })
+
+  test('makes a server one that has tasks', () => {
+    const families = (task?: object) => defineServer({ name: 's', version: '1', tools: [tool('t', { task })] }).families
+    expect(families({ support: 'optional' }).has('tasks')).toBe(true)
+    expect(families({ support: 'required' }).has('tasks')).toBe(true)
+    expect(families().has('tasks')).toBe(false)
+  })
+})
+
 describe('x-mcp-header', () => {
   test('is accepted on strings, booleans and safe integers, also nested', () => {
     const schema = z.object({

@@ -120,5 +120,84 @@ definePrompt('bad_complete', {
   get: ({ id }) => id,
 })
 
+defineTool('task', {
+  description: 'The handler of a task gets what was prepared, awaited.',
+  inputSchema: z.object({ file: z.string() }),
+  task: {
+    support: 'required',
+    ttlMs: null,
+    pollIntervalMs: 500,
+    immediateResponse: 'It has begun.',
+    async prepare(input, ctx) {
+      is<Equal<typeof input, { file: string }>>()
+      is<Equal<typeof ctx, CallContext>>()
+      return { size: 1, name: input.file }
+    },
+  },
+  async handler(input, ctx, prepared) {
+    is<Equal<typeof input, { file: string }>>()
+    is<Equal<typeof prepared, { size: number; name: string }>>()
+    is<Equal<typeof ctx.sleep, (ms: number, key?: string) => Promise<void>>>()
+    await ctx.sleep(1_000, 'a second')
+    // @ts-expect-error: a time is a number of milliseconds
+    void ctx.sleep('1s')
+    // @ts-expect-error: a key is a text
+    void ctx.sleep(1_000, 1)
+    return prepared.name
+  },
+})
+
+defineTool('prepared_at_once', {
+  description: 'What is prepared needs no promise.',
+  task: { support: 'optional', prepare: () => ['a'] },
+  handler(_input, _ctx, prepared) {
+    is<Equal<typeof prepared, string[]>>()
+  },
+})
+
+defineTool('unprepared_task', {
+  description: 'Nothing was prepared.',
+  task: { support: 'optional', ttlMs: 60_000 },
+  handler(_input, _ctx, prepared) {
+    is<Equal<typeof prepared, undefined>>()
+  },
+})
+
+defineTool('no_task', {
+  description: 'Nothing was prepared where there is no task.',
+  handler(_input, _ctx, prepared) {
+    is<Equal<typeof prepared, undefined>>()
+  },
+})
+
+defineTool('structured_task', {
+  description: 'A task returns what any tool does.',
+  outputSchema: z.object({ sum: z.number() }),
+  task: { support: 'optional' },
+  // @ts-expect-error: sum is a number
+  handler: () => ({ sum: '1' }),
+})
+
+defineTool('forbidden_task', {
+  description: 'Tools without the option are forbidden to be tasks.',
+  // @ts-expect-error: optional or required
+  task: { support: 'forbidden' },
+  handler: () => 'ok',
+})
+
+defineTool('unsupported_task', {
+  description: 'A task says whether it is one for everybody.',
+  // @ts-expect-error: support is missing
+  task: { ttlMs: 60_000 },
+  handler: () => 'ok',
+})
+
+defineTool('impatient_task', {
+  description: 'Times are numbers.',
+  // @ts-expect-error: null is for the lifetime
+  task: { support: 'optional', pollIntervalMs: null },
+  handler: () => 'ok',
+})
+
 const whole: CallToolResult = { content: [{ type: 'text', text: 'x' }] }
 defineTool('whole', { description: 'A whole result.', handler: () => whole })
