@@ -75,6 +75,30 @@ export const limits = {
   streamReplacements: 3,
   /** Connections of one stream that are then kept open. */
   streamConnections: 4,
+  /** How long a task of an identified principal may be kept, unless its definition says more. */
+  taskTtlMs: 30 * 24 * 60 * 60 * 1000,
+  /** The same for anonymous callers: whoever learns the id of such a task can read it. */
+  anonymousTaskTtlMs: 2 * 24 * 60 * 60 * 1000,
+  /** How long a task is kept when nobody says. Its client may only come back tomorrow. */
+  defaultTaskTtlMs: 24 * 60 * 60 * 1000,
+  /** The shortest life of a task; a shorter one would be over before its client has asked once. */
+  minTaskTtlMs: 1_000,
+  /** How often clients are told to ask for news of a task. */
+  taskPollMs: 2_000,
+  /** Tasks of one identified principal that may be open at once. */
+  principalTasks: 100,
+  /** Tasks on one page of `tasks/list`: each is asked for its state. */
+  tasksPage: 20,
+  /** Asks of one task that may be open at once. */
+  taskAsks: 32,
+  /** Steps and sleeps one task may remember: every entry of its handler loads them. */
+  taskSteps: 10_000,
+  /** Bytes of the results of a task's steps. */
+  taskStepBytes: 16 * 1024 * 1024,
+  /** Bytes of what a task came to. More is refused, and says so. */
+  taskResultBytes: 16 * 1024 * 1024,
+  /** Entries in a row of a task's handler that get nowhere before the task fails: one that kills its object each time. */
+  taskAttempts: 5,
   /** How long sealing keys live before the next is minted. Nothing sealed outlives one such period. */
   keyRotationMs: 30 * 24 * 60 * 60 * 1000,
   /** Freshness of lists that never change while a deployment lives. */

@@ -8,8 +8,9 @@ import { ProtocolError } from '../protocol/errors.ts'
 import { eraOfHeader } from '../protocol/era.ts'
 import type { Server } from '../server/define-server.ts'
 import { secretKeys } from '../server/keys.ts'
-import type { KeySource } from '../server/ports.ts'
+import { ANONYMOUS, type Auth, type KeySource } from '../server/ports.ts'
 import { createSealer } from '../server/sealer.ts'
+import type { TaskPort } from '../server/task-port.ts'
 import { warnings } from '../server/warnings.ts'
 import { Endpoint, type Arrival } from './endpoint.ts'
 import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, PAGE_405_HEADERS, preflightHeaders } from './headers.ts'
@@ -25,15 +26,25 @@ export interface AppOptions {
   keys: KeySource
   /** Where legacy sessions live. */
   sessions: SessionPort
+  /** Where tasks live. */
+  tasks: TaskPort
+  /**
+   * Who sends a request to the endpoint. Sessions, tasks and `requestState` are bound to the principal it names, which must
+   * not be `anonymous`. May throw `ProtocolError`. Without it everybody is anonymous.
+   */
+  authenticate?: Authenticate
 }
+
+/** Finds out who sends a request. */
+export type Authenticate = (request: Request, env: Cloudflare.Env) => Auth | Promise<Auth>
 
 type App = Hono<{ Bindings: Cloudflare.Env }>
 type AppContext = Context<{ Bindings: Cloudflare.Env }>
 
 /** The app that serves one MCP server at `/mcp`. */
-export function createApp({ server, keys, sessions }: AppOptions): App {
+export function createApp({ server, keys, sessions, tasks, authenticate }: AppOptions): App {
   const readKeys = secretKeys((env) => parseConfig(env).stateKeys, keys)
-  const endpoint = new Endpoint(server, createSealer(readKeys), sessions)
+  const endpoint = new Endpoint(server, createSealer(readKeys), sessions, tasks)
   const preflight = preflightHeaders(server.paramHeaders)
   const app: App = new Hono({ strict: false })
   const readConfig = configReader()
@@ -46,20 +57,32 @@ export function createApp({ server, keys, sessions }: AppOptions): App {
     const refused = refuseOrigin(request, config)
     if (refused !== undefined)
       return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(request))
-    return handle({ request, env: c.env, execution: c.executionCtx, config })
+    return handle({ request, env: c.env, execution: c.executionCtx, config, auth: ANONYMOUS })
+  }
+  /** The same for the endpoint, where it matters who is calling. */
+  const identified = (handle: (arrival: Arrival) => Response | Promise<Response>) => {
+    if (!authenticate) return checked(handle)
+    return checked(async (arrival) => {
+      try {
+        return await handle({ ...arrival, auth: await authenticate(arrival.request, arrival.env) })
+      } catch (error) {
+        if (error instanceof ProtocolError) return errorResponse(error, eraOf(arrival.request))
+        throw error
+      }
+    })
   }
 
   app.post(
     '/mcp',
-    checked((arrival) => endpoint.post(arrival)),
+    identified((arrival) => endpoint.post(arrival)),
   )
   app.get(
     '/mcp',
-    checked((arrival) => (wantsPage(arrival) ? page(server, arrival, 405) : endpoint.get(arrival))),
+    identified((arrival) => (wantsPage(arrival) ? page(server, arrival, 405) : endpoint.get(arrival))),
   )
   app.delete(
     '/mcp',
-    checked((arrival) => endpoint.delete(arrival)),
+    identified((arrival) => endpoint.delete(arrival)),
   )
   app.options(
     '*',

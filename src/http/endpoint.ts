@@ -13,8 +13,9 @@ import {
 } from '../protocol/json-rpc.ts'
 import { resultMessage } from '../protocol/messages.ts'
 import type { Server } from '../server/define-server.ts'
-import type { Auth, CallPort } from '../server/ports.ts'
+import { isAnonymous, type Auth, type CallPort } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
+import type { TaskPort } from '../server/task-port.ts'
 import { parseAccept, type Accepted } from './accept.ts'
 import { checkBatch } from './batch.ts'
 import { readJson } from './body.ts'
@@ -32,6 +33,7 @@ export interface Arrival {
   env: Cloudflare.Env
   execution: Execution
   config: Config
+  auth: Auth
 }
 
 /** A request on its way to its answer. */
@@ -45,17 +47,17 @@ interface Incoming {
   admitted?: Admitted
 }
 
-const ANONYMOUS: Auth = { principal: 'anonymous' }
-
 /** The handler of one server's endpoint. */
 export class Endpoint {
   readonly #server: Server
   readonly #modern: ModernEndpoint
   readonly #sessions: Sessions
+  readonly #tasks: TaskPort
 
-  constructor(server: Server, sealer: Sealer, sessions: SessionPort) {
+  constructor(server: Server, sealer: Sealer, sessions: SessionPort, tasks: TaskPort) {
     this.#server = server
-    this.#modern = new ModernEndpoint(server, sealer)
+    this.#tasks = tasks
+    this.#modern = new ModernEndpoint(server, sealer, tasks)
     this.#sessions = new Sessions(sessions, sealer)
   }
 
@@ -101,12 +103,12 @@ export class Endpoint {
    * The session a request without a modern claim names, or undefined when it names none.
    * @throws {ProtocolError} UnsupportedProtocolVersion, SessionRequired or SessionNotFound
    */
-  async #sessionOf({ request: { headers }, env, config }: Arrival): Promise<SessionArrival | undefined> {
+  async #sessionOf({ request: { headers }, env, config, auth }: Arrival): Promise<SessionArrival | undefined> {
     const id = headers.get('mcp-session-id')
     const version = headers.get('mcp-protocol-version')
     checkHeader(version)
     if (config.sessions === 'off' || eraOfHeader(version) === 'modern') return undefined
-    if (id !== null) return { env, config, facts: await this.#sessions.open(env, id, ANONYMOUS) }
+    if (id !== null) return { env, config, facts: await this.#sessions.open(env, id, auth) }
     if (config.sessions === 'optional') return undefined
     throw new ProtocolError('SessionRequired', 'Invalid request: Mcp-Session-Id is missing, initialize first')
   }
@@ -145,7 +147,7 @@ export class Endpoint {
 
   async #request(message: JsonRpcRequest, arrival: Arrival, accepted: Accepted): Promise<Response> {
     const version = arrival.request.headers.get('mcp-protocol-version')
-    const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
+    const log = new RequestLog(message, arrival.auth, arrival.config.log)
     let era = eraOfHeader(version)
     try {
       const classified = classifyRequest(message, version)
@@ -178,7 +180,7 @@ export class Endpoint {
 
   /** Answers one request of a session; the session's object does the work. */
   async #inSession({ message, classified, accepted, log }: Incoming, session: SessionArrival): Promise<Response> {
-    checkMethod(this.#server, message.method)
+    checkMethod(this.#server, message.method, session.facts.version)
     log.classified = { ...(classified as Extract<Classification, { era: 'legacy' }>), version: session.facts.version }
     log.client = session.facts.client.info
     const about = { requestId: log.requestId, trace: log.trace, takesStream: accepted.sse }
@@ -213,14 +215,14 @@ export class Endpoint {
     exchange: Exchange,
     session: SessionArrival | undefined,
   ): Promise<string | undefined> {
-    const log = new RequestLog(message, ANONYMOUS, arrival.config.log)
+    const log = new RequestLog(message, arrival.auth, arrival.config.log)
     const classified: Classification = { era: 'legacy', version: '2025-03-26', named: true }
     log.trace = readTrace(message.params, arrival.request.headers)
     log.classified = classified
     if (!session)
       return (await this.#final({ message, classified, arrival, accepted, log }, exchange)).message as string
     try {
-      checkMethod(this.#server, message.method)
+      checkMethod(this.#server, message.method, classified.version)
       const about = { requestId: log.requestId, trace: log.trace, takesStream: false }
       const reply = await this.#sessions.request(session, message, about)
       if (reply instanceof Response) throw new Error('a call that takes no stream became one')
@@ -255,7 +257,7 @@ export class Endpoint {
       // That a call failed because its caller left is no news.
       report: (error) => exchange.isCancelled || log.failed(error),
     }
-    const common = { env: arrival.env, auth: ANONYMOUS, requestId: log.requestId, ...(trace && { trace }), port }
+    const common = { env: arrival.env, auth: arrival.auth, requestId: log.requestId, ...(trace && { trace }), port }
     if (classified.era === 'modern')
       return this.#modern.answer(admitted!, { ...common, headers: arrival.request.headers })
     if (message.method === 'initialize') return this.#initialize(message, arrival, log)
@@ -266,17 +268,19 @@ export class Endpoint {
       revision: classified,
       client,
       journal: NO_SESSION,
+      tasks: this.#tasks,
     })
   }
 
-  async #initialize({ id, params }: JsonRpcRequest, { env, config }: Arrival, log: RequestLog): Promise<Final> {
+  async #initialize({ id, params }: JsonRpcRequest, { env, config, auth }: Arrival, log: RequestLog): Promise<Final> {
     const { version, client } = parseHandshake(params)
     log.client = client.info
     log.classified = { era: 'legacy', version, named: true }
     const hasSession = config.sessions !== 'off'
-    const result = JSON.stringify(handshakeResult(this.#server, version, hasSession))
+    const audience = { version, hasSession, isIdentified: !isAnonymous(auth) }
+    const result = JSON.stringify(handshakeResult(this.#server, audience))
     const final = { message: resultMessage(id, result), status: 200 }
-    return hasSession ? { ...final, sessionId: await this.#sessions.mint(env, version, client, ANONYMOUS) } : final
+    return hasSession ? { ...final, sessionId: await this.#sessions.mint(env, version, client, auth) } : final
   }
 }
 

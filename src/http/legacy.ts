@@ -4,18 +4,20 @@
 
 import { clip } from '../protocol/clip.ts'
 import { limits } from '../limits.ts'
-import { LATEST_LEGACY, negotiate, type LegacyVersion } from '../protocol/era.ts'
+import { isSince, LATEST_LEGACY, negotiate, type LegacyVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { isObject, type JsonObject, type JsonRpcRequest } from '../protocol/json-rpc.ts'
 import { legacyResult, legacyServerInfo } from '../protocol/legacy/encode.ts'
 import { resultMessage } from '../protocol/messages.ts'
 import type { ClientCapabilities, LogLevel, ProgressToken } from '../protocol/meta.ts'
 import { methodIn } from '../protocol/methods.ts'
-import { serverCapabilities } from '../protocol/server-capabilities.ts'
+import { legacyCapabilities, type LegacyAudience } from '../protocol/server-capabilities.ts'
 import type { Server } from '../server/define-server.ts'
 import { dispatch } from '../server/dispatch.ts'
 import type { Auth, Call, CallPort, Client, Journal, Trace } from '../server/ports.ts'
+import type { TaskPort } from '../server/task-port.ts'
 import type { Final } from './exchange.ts'
+import { answerTaskMethod, createTask, knowsTasks } from './legacy-tasks.ts'
 
 /** The revision a legacy request speaks. `named` is false when nobody said so. */
 export interface LegacyRevision {
@@ -35,6 +37,9 @@ export interface LegacyCall {
   logLevel?: LogLevel
   port: CallPort
   journal: Journal
+  tasks: TaskPort
+  /** The object of its session, if it has one. */
+  session?: string
 }
 
 /** What `initialize` settles. */
@@ -49,15 +54,16 @@ export interface Handshake {
  */
 export async function answerLegacy(server: Server, legacy: LegacyCall): Promise<Final> {
   const { id, method } = legacy.request
-  checkMethod(server, method)
+  checkMethod(server, method, legacy.revision.version)
   const result = await resultOf(server, legacy)
   return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
 }
 
-/** @throws {ProtocolError} MethodNotFound for what this server does not have on legacy revisions */
-export function checkMethod(server: Server, method: string): void {
+/** @throws {ProtocolError} MethodNotFound for what this server does not have on a legacy revision */
+export function checkMethod(server: Server, method: string, version: LegacyVersion): void {
   const row = methodIn('legacy', method)
-  if (row && (!row.family || server.families.has(row.family))) return
+  const isKnown = row && (row.since === undefined || isSince(version, row.since))
+  if (isKnown && (!row.family || server.families.has(row.family))) return
   throw new ProtocolError('MethodNotFound', `Method not found: ${clip(method)}`)
 }
 
@@ -83,10 +89,11 @@ function objectsOf(capabilities: JsonObject): ClientCapabilities {
 }
 
 /** The result of `initialize`. */
-export function handshakeResult(server: Server, version: LegacyVersion, hasSession: boolean): JsonObject {
+export function handshakeResult(server: Server, audience: LegacyAudience): JsonObject {
+  const { version } = audience
   return {
     protocolVersion: version,
-    capabilities: serverCapabilities(server.families, 'legacy', hasSession),
+    capabilities: legacyCapabilities(server.families, audience),
     serverInfo: legacyServerInfo(server.info as unknown as JsonObject, version),
     ...(server.instructions !== undefined && { instructions: server.instructions }),
   }
@@ -103,7 +110,7 @@ async function resultOf(server: Server, legacy: LegacyCall): Promise<JsonObject>
 }
 
 async function dispatched(server: Server, legacy: LegacyCall): Promise<JsonObject> {
-  const { request, revision, trace, logLevel, ...rest } = legacy
+  const { request, revision, trace, logLevel, tasks, session, ...rest } = legacy
   const { method, params } = request
   const progressToken = progressTokenOf(params)
   const call: Call = {
@@ -117,13 +124,18 @@ async function dispatched(server: Server, legacy: LegacyCall): Promise<JsonObjec
     ...(progressToken !== undefined && { progressToken }),
     askTtlMs: limits.askTtlMs,
   }
+  if (methodIn('legacy', method)?.family === 'tasks') return answerTaskMethod(tasks, call)
+  if (method === 'tools/call' && knowsTasks(server, revision.version)) {
+    const task = await createTask(tasks, server, call, session)
+    if (task) return task
+  }
   const result = await withoutMissing(method, async () => (await dispatch(server, call)).result)
   // A revision that was only assumed may really be a later one, whose client would miss what it was announced.
   return legacyResult(method, result, revision.named ? revision.version : LATEST_LEGACY)
 }
 
 /** What a client cannot be asked is the tool's failure, which the model can read. */
-async function withoutMissing(method: string, run: () => Promise<JsonObject>): Promise<JsonObject> {
+export async function withoutMissing(method: string, run: () => Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await run()
   } catch (error) {
@@ -138,6 +150,7 @@ async function withoutMissing(method: string, run: () => Promise<JsonObject>): P
 export const NO_SESSION: Journal = {
   ask: () => Promise.reject(new TypeError('a request without a session cannot ask')),
   step: async (_key, run) => run(),
+  sleep: async (ms, _key, signal) => void (await scheduler.wait(ms, { signal: signal() })),
   shouldEmit: () => true,
 }
 

@@ -9,9 +9,15 @@ import type { JsonObject, JsonRpcRequest, RequestId } from '../protocol/json-rpc
 import { resultMessage } from '../protocol/messages.ts'
 import { parseEnvelope, type Envelope } from '../protocol/meta.ts'
 import { methodIn } from '../protocol/methods.ts'
-import { completeResult, inputRequiredResult, type WireCache } from '../protocol/modern/encode.ts'
+import {
+  completeResult,
+  inputRequiredResult,
+  modernList,
+  taskResult,
+  type WireCache,
+} from '../protocol/modern/encode.ts'
 import { argumentsParam, retryParams, type Retry } from '../protocol/params.ts'
-import { serverCapabilities } from '../protocol/server-capabilities.ts'
+import { modernCapabilities } from '../protocol/server-capabilities.ts'
 import { limits } from '../limits.ts'
 import { digestOf } from '../server/canonical.ts'
 import type { CacheHints } from '../server/define.ts'
@@ -21,8 +27,10 @@ import type { Call, Suspension } from '../server/ports.ts'
 import { openState, sealState, type StateBinding } from '../server/request-state.ts'
 import type { Sealer } from '../server/sealer.ts'
 import { Round } from '../server/round.ts'
+import type { TaskPort } from '../server/task-port.ts'
 import type { Final } from './exchange.ts'
 import type { Incoming } from './incoming.ts'
+import { answerTaskMethod, offerTask } from './modern-tasks.ts'
 
 /** A request that is well formed and names a method this server has. */
 export interface Admitted {
@@ -37,12 +45,14 @@ export interface Admitted {
 export class ModernEndpoint {
   readonly #server: Server
   readonly #sealer: Sealer
+  readonly #tasks: TaskPort
   /** Results that are the same for everybody, encoded once. */
   readonly #fixed = new Map<string, string>()
 
-  constructor(server: Server, sealer: Sealer) {
+  constructor(server: Server, sealer: Sealer, tasks: TaskPort) {
     this.#server = server
     this.#sealer = sealer
+    this.#tasks = tasks
   }
 
   /**
@@ -56,7 +66,7 @@ export class ModernEndpoint {
     if (!row || (row.family && !this.#server.families.has(row.family))) {
       throw new ProtocolError('MethodNotFound', `Method not found: ${clip(request.method)}`)
     }
-    return { request, version, envelope, mayAsk: row.nameFrom !== undefined }
+    return { request, version, envelope, mayAsk: row.mayAsk === true }
   }
 
   /** The answer to a request that was answered before and is the same for everybody, if this is one. */
@@ -95,7 +105,7 @@ export class ModernEndpoint {
       journal: round.journal,
       askTtlMs: limits.askTtlMs,
     }
-    const end = await untilSuspended(dispatch(this.#server, call), round)
+    const end = await untilSuspended(this.#dispatch(call), round)
     if ('result' in end) return this.#complete(id, end, retry)
     if (round.isExhausted) throw new Error(`the call asked in more than ${limits.askRounds} rounds`)
     const state = await this.#seal(call, binding ?? (await bindingOf(request, incoming)), end)
@@ -103,7 +113,17 @@ export class ModernEndpoint {
     return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
   }
 
+  async #dispatch(call: Call): Promise<Outcome> {
+    if (methodIn('modern', call.method)?.family === 'tasks')
+      return { result: await answerTaskMethod(this.#tasks, this.#server, call) }
+    if (call.method === 'tools/call') offerTask(this.#tasks, this.#server, call)
+    return dispatch(this.#server, call)
+  }
+
   #complete(id: RequestId, outcome: Outcome, retry: Retry): Final {
+    if (outcome.isTask) {
+      return { message: resultMessage(id, JSON.stringify(taskResult(outcome.result, this.#server.info))), status: 200 }
+    }
     if (outcome.fixed !== undefined) return this.#fixedFinal(id, outcome.fixed, () => outcome)
     const cache = outcome.cache && wireCache(retry.isRetry ? { ttlMs: 0, scope: 'private' } : outcome.cache)
     const result = completeResult(outcome.result, this.#server.info, cache)
@@ -114,7 +134,7 @@ export class ModernEndpoint {
     let text = this.#fixed.get(key)
     if (text === undefined) {
       const { result, cache } = make()
-      text = JSON.stringify(completeResult(result, this.#server.info, cache && wireCache(cache)))
+      text = JSON.stringify(completeResult(modernList(result), this.#server.info, cache && wireCache(cache)))
       this.#fixed.set(key, text)
     }
     return { message: resultMessage(id, text), status: 200 }
@@ -124,7 +144,7 @@ export class ModernEndpoint {
     const { families, instructions, cache } = this.#server
     const result = {
       supportedVersions: [...MODERN_VERSIONS],
-      capabilities: serverCapabilities(families, 'modern'),
+      capabilities: modernCapabilities(families),
       ...(instructions !== undefined && { instructions }),
     }
     return { result, cache: cache.discover }

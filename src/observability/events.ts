@@ -1,7 +1,9 @@
 // What is logged, as types. Never arguments, answers, tokens or header values.
 
+import type { LogLevel } from '../protocol/meta.ts'
+
 /** One line of the operator's log. */
-export type Event = RequestEvent | FailureEvent | WarningEvent
+export type Event = RequestEvent | TaskEvent | MessageEvent | FailureEvent | WarningEvent
 
 /** A request was answered, or its stream began. */
 export interface RequestEvent {
@@ -22,6 +24,29 @@ export interface RequestEvent {
   client?: string
   principal: string
   traceId?: string
+}
+
+/** A task was made, or came to its end. Its id is no business of the log: who knows it may read the task. */
+export interface TaskEvent {
+  event: 'task'
+  /** The request it was made by. */
+  requestId: string
+  /** The tool. */
+  name: string
+  status: string
+  principal: string
+  /** Since it was made. */
+  ms: number
+}
+
+/** What a handler said with `ctx.log` in a task whose client takes no messages. */
+export interface MessageEvent {
+  event: 'message'
+  requestId: string
+  name: string
+  level: LogLevel
+  logger?: string
+  data: unknown
 }
 
 /** Something failed whose text the caller does not see. */

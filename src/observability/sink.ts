@@ -1,16 +1,22 @@
 // Where events go: one JSON line each on the console, which Workers Logs indexes. The only place that prints.
 
 import type { Config } from '../config.ts'
+import { isAtLeast } from '../protocol/meta.ts'
 import type { Event } from './events.ts'
 
 /** Writes an event, if the configuration wants it. */
 export function report(event: Event, log: Config['log'] = 'errors'): void {
-  if (log === 'off' || (event.event === 'request' && log !== 'requests')) return
+  if (log === 'off' || (log !== 'requests' && isRoutine(event))) return
   // One string: the console formats an object several times slower.
   const line = JSON.stringify(event)
   if (event.event === 'failure') console.error(line)
   else if (event.event === 'warning') console.warn(line)
   else console.log(line)
+}
+
+function isRoutine(event: Event): boolean {
+  if (event.event === 'message') return !isAtLeast(event.level, 'error')
+  return event.event === 'request' || event.event === 'task'
 }
 
 /** The failure event of something thrown. */
