@@ -26,6 +26,8 @@ export interface StoredCall {
   memory: string | null
   /** How often its handler was entered again because its object had died. */
   attempts: number
+  /** The task it waits for, instead of running a handler; null for an ordinary call. */
+  task: string | null
   /** ms since the epoch; null while it runs. */
   ended_at: number | null
 }
@@ -55,7 +57,11 @@ const SCHEMA = [
    ) without rowid;
    create table setting (name text primary key, value text not null) without rowid;
    create table subscription (uri text primary key) without rowid;`,
+  `alter table call add column task text;`,
 ]
+
+/** When an ask of a task expires: the task says so itself. */
+export const NEVER = Number.MAX_SAFE_INTEGER
 
 /** Settings that alone are no reason to keep a log. */
 const OWN_SETTINGS = `('schema', 'epoch', 'touched')`
@@ -129,8 +135,9 @@ export class EventLog {
   }
 
   /** Begins a stream for a call and returns its number, which no other stream of the session ever has. */
-  begin(call: string, memory: JsonObject): number {
-    this.#write(`insert into call (state, call, memory) values ('running', ?, ?)`, call, storable(memory))
+  begin(call: string, memory: JsonObject, task: string | null = null): number {
+    const row = [call, storable(memory), task]
+    this.#write(`insert into call (state, call, memory, task) values ('running', ?, ?, ?)`, ...row)
     return this.#rows<{ id: number }>('select last_insert_rowid() as id')[0]!.id
   }
 
@@ -155,9 +162,15 @@ export class EventLog {
     return this.#rows<{ stream: number }>(`select stream from call where state = 'running'`).map(({ stream }) => stream)
   }
 
-  /** True while a call runs that does not wait for an answer. */
+  /** The calls that wait for a task, newest last. */
+  waits(task: string): StoredCall[] {
+    if (!this.exists) return []
+    return this.#rows<StoredCall & Row>(`select * from call where state = 'running' and task = ? order by stream`, task)
+  }
+
+  /** True while a call runs that does not wait for an answer or a task. */
   get isWorking(): boolean {
-    const working = `select 1 from call where state = 'running' and stream not in (select stream from ask) limit 1`
+    const working = `select 1 from call where state = 'running' and task is null and stream not in (select stream from ask) limit 1`
     return this.exists && this.#rows(working).length > 0
   }
 
@@ -260,7 +273,8 @@ export class EventLog {
   /** True while something is kept that does not belong to a call. */
   get keepsMore(): boolean {
     if (!this.exists) return false
-    const what = ['setting where name not in ' + OWN_SETTINGS, 'subscription', 'event'].map(
+    const waits = `call where state = 'running' and task is not null`
+    const what = [`setting where name not in ${OWN_SETTINGS}`, 'subscription', 'event', waits].map(
       (from) => `select 1 from ${from}`,
     )
     return this.#rows(`${what.join(' union all ')} limit 1`).length > 0

@@ -14,6 +14,7 @@ import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { CallJournal } from '../src/server/journal.ts'
 import type { Ask, InputRequest, Topic } from '../src/server/ports.ts'
+import type { TaskPort } from '../src/server/task-port.ts'
 import { endlessMessage, tooLargeMessage } from './session-methods.ts'
 
 /** A question on its way to the client. */
@@ -29,6 +30,7 @@ export interface OpenAsk {
 export interface CallHost {
   readonly server: Server
   readonly env: Cloudflare.Env
+  readonly tasks: TaskPort
   readonly logLevel: LogLevel | undefined
   /** Makes a stream of the call and returns its number. */
   begin(call: LiveCall, memory: JsonObject): number
@@ -146,6 +148,8 @@ export class LiveCall {
         ...(trace && { trace }),
         ...(this.#host.logLevel && { logLevel: this.#host.logLevel }),
         journal: this.#journal,
+        tasks: this.#host.tasks,
+        session: facts.objectId,
         port: {
           emit: (method, params) => this.#emit(method, params),
           signal: () => this.#controller.signal,

@@ -1,36 +1,13 @@
-// What `src/server/ports.ts` asks for, made of Durable Objects. The one function that calls objects is here.
+// What `src/server/ports.ts` and `src/server/task-port.ts` ask for, made of Durable Objects.
 
 import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
 import type { SessionPort } from '../src/http/session.ts'
 import type { Server } from '../src/server/define-server.ts'
 import type { SealingKeys } from '../src/server/ports.ts'
+import { callObject, sessionObject, type SessionStub } from './objects.ts'
 import { interruptedMessage, mayRepeat } from './session-methods.ts'
 
-const ATTEMPTS = 3
-
-/**
- * Calls an object, again when the platform says that may help and repeating is harmless.
- * @param stub makes a fresh stub: one that threw may stay broken
- */
-export async function callObject<S, T>(
-  stub: () => S,
-  use: (object: S) => Promise<T>,
-  isIdempotent: boolean,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await use(stub())
-    } catch (error) {
-      if (!isIdempotent || !isTransient(error) || attempt === ATTEMPTS) throw error
-      await scheduler.wait(50 * 2 ** attempt * (1 + Math.random()))
-    }
-  }
-}
-
-function isTransient(error: unknown): boolean {
-  const { retryable, durableObjectReset, overloaded } = error as { [flag: string]: unknown }
-  return (retryable === true || durableObjectReset === true) && overloaded !== true
-}
+export { taskPort } from './task-port.ts'
 
 /** Sealing keys from the one `KeyRingObject`. */
 export function keyRing(env: Cloudflare.Env): Promise<SealingKeys> {
@@ -41,8 +18,6 @@ export function keyRing(env: Cloudflare.Env): Promise<SealingKeys> {
   )
 }
 
-type SessionStub = DurableObjectStub<InstanceType<ReturnType<typeof import('./session.ts').createSessionObject>>>
-
 /** Sessions in `SessionObject`s, one each. */
 export function sessionPort(server: Server): SessionPort {
   const call = <T>(
@@ -50,7 +25,7 @@ export function sessionPort(server: Server): SessionPort {
     id: string,
     use: (object: SessionStub) => Promise<T>,
     isIdempotent = true,
-  ): Promise<T> => callObject(() => env.SESSION.get(env.SESSION.idFromString(id)), use, isIdempotent)
+  ): Promise<T> => callObject(() => sessionObject(env, id), use, isIdempotent)
   return {
     newId: (env) => env.SESSION.newUniqueId().toString(),
     async request(env, sent) {

@@ -10,17 +10,20 @@ import { failure, report } from '../src/observability/sink.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import { isObject, type JsonObject, type JsonRpcAnswer, type JsonRpcRequest } from '../src/protocol/json-rpc.ts'
 import { errorMessage, notificationMessage, resultMessage } from '../src/protocol/messages.ts'
-import type { LogLevel } from '../src/protocol/meta.ts'
+import { isAtLeast, type LogLevel } from '../src/protocol/meta.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { answerFrom, withAnswer } from '../src/server/journal.ts'
 import type { Topic } from '../src/server/ports.ts'
+import { TASK_PROTOCOL, type TaskUpdate } from '../src/server/task-port.ts'
 import { Connections } from './connections.ts'
-import { EventLog, fits, type StoredAsk, type StoredCall } from './event-log.ts'
+import { EventLog, fits, NEVER, type StoredAsk, type StoredCall } from './event-log.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
 import { interruptedMessage, mayRepeat, OWN_METHODS } from './session-methods.ts'
 import { Streams } from './streams.ts'
+import { taskPort } from './task-port.ts'
+import { TaskWaits, type WaitsHost } from './task-waits.ts'
 
 /** The class of session objects for one server. Its public methods are what the Worker calls. */
 export function createSessionObject(server: Server) {
@@ -38,8 +41,23 @@ export function createSessionObject(server: Server) {
     }
 
     /** Takes the answer to an ask. @returns false when the session has ended */
-    answered(answer: JsonRpcAnswer): boolean {
+    answered(answer: JsonRpcAnswer): Promise<boolean> {
       return this.#session.answered(answer)
+    }
+
+    /** News of a task. @returns false when the stream waits for it no longer */
+    taskChanged(update: TaskUpdate): boolean {
+      return this.#session.taskChanged(update)
+    }
+
+    /** A notification of a task that was made in this session. */
+    taskSaid(taskId: string, method: string, params: JsonObject): void {
+      this.#session.taskSaid(taskId, method, params)
+    }
+
+    /** A task of this session says that something changed. */
+    topic(topic: Topic): void {
+      this.#session.notify(topic)
     }
 
     /** Tells the client that the page of a link is done. */
@@ -76,13 +94,15 @@ export function createSessionObject(server: Server) {
   }
 }
 
-export class Session implements CallHost {
+export class Session implements CallHost, WaitsHost {
   readonly server: Server
   readonly env: Cloudflare.Env
+  readonly tasks = taskPort()
   readonly #state: DurableObjectState
   readonly #connections: Connections
   readonly #log: EventLog
   readonly #streams: Streams
+  readonly #waits: TaskWaits
   /** The calls whose handler runs in this instance. */
   readonly #live = new Set<LiveCall>()
   /** Who waits in this instance for the answer to which ask of which stream. */
@@ -100,6 +120,7 @@ export class Session implements CallHost {
       recover: () => this.#recover(),
       warn: (message) => report({ event: 'warning', message }, logOf(env)),
     })
+    this.#waits = new TaskWaits(this, this.#log)
   }
 
   /** Answers a request. */
@@ -117,9 +138,20 @@ export class Session implements CallHost {
         new ProtocolError('InvalidRequest', 'Invalid request: too many calls of this session at once'),
       )
     }
+    if (request.method === 'tasks/result' && call.takesStream) return this.#awaitTask(call)
     const live = new LiveCall(this, call)
     this.#live.add(live)
     return live.start()
+  }
+
+  async #awaitTask(call: SessionCall): Promise<SessionReply> {
+    try {
+      return await this.#waits.request(call)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) this.report(error, call)
+      if (!(error instanceof ProtocolError) || error.kind === 'Unavailable') return { kind: 'busy' }
+      return refused(call.request, error)
+    }
   }
 
   /** Takes a notification. @returns false when the session has ended */
@@ -130,11 +162,32 @@ export class Session implements CallHost {
   }
 
   /** Takes the answer to an ask. Unknown, late and second answers are ignored. @returns false when the session has ended */
-  answered({ id, result, error }: JsonRpcAnswer): boolean {
+  async answered({ id, result, error }: JsonRpcAnswer): Promise<boolean> {
     if (this.#log.endedUntil !== undefined) return false
     const ask = typeof id === 'string' ? this.#log.ask(id) : undefined
-    if (ask) this.#settle(ask, error ? { refused: messageOf(error) } : answerFrom(result))
+    if (!ask) return true
+    const raw = error ? { refused: messageOf(error) } : answerFrom(result)
+    const stored = this.#log.call(ask.stream)
+    if (stored?.task == null) this.#settle(ask, raw)
+    else await this.#waits.answered(ask, stored, raw)
     return true
+  }
+
+  /** Takes news of a task that a stream waits for. @returns false when it waits no longer */
+  taskChanged({ protocol, stream, taskId, snapshot }: TaskUpdate): boolean {
+    // A newer version: the stream stays until it is asked again, when both are of one.
+    if (protocol !== TASK_PROTOCOL) return true
+    return this.#log.endedUntil === undefined && this.#waits.changed(stream, taskId, snapshot)
+  }
+
+  /** Sends what a task says: where its result is waited for, else on the standalone stream. */
+  taskSaid(taskId: string, method: string, params: JsonObject): void {
+    if (this.#log.endedUntil !== undefined) return
+    if (method === 'notifications/message') {
+      const threshold = this.logLevel
+      if (threshold === undefined || !isAtLeast(params['level'] as LogLevel, threshold)) return
+    }
+    if (!this.#waits.said(taskId, method, params)) this.#announce(method, params)
   }
 
   /** Ends the session: what runs is aborted, and only that fact is kept, for as long as the id would be valid. */
@@ -158,7 +211,38 @@ export class Session implements CallHost {
   connect(socket: WebSocket, stream: number, after: string | undefined): 400 | 404 | 405 | undefined {
     if (this.#log.endedUntil !== undefined) return 404
     this.#touch()
-    return this.#streams.connect(socket, stream, after)
+    const refusal = this.#streams.connect(socket, stream, after)
+    // A client that comes back may have missed the end of the task it waits for.
+    if (refusal === undefined && after !== undefined) void this.#checkWait(after)
+    return refusal
+  }
+
+  async #checkWait(cursor: string): Promise<void> {
+    try {
+      await this.#waits.check(Number(cursor.split('.')[1]))
+    } catch {
+      // The task cannot be reached now. It tells by itself, or the client comes back again.
+    }
+  }
+
+  /** The id of this session's object. */
+  get id(): string {
+    return this.#state.id.toString()
+  }
+
+  beginWait(call: SessionCall, taskId: string): number {
+    const stream = this.#log.begin(storable(call), {}, taskId)
+    this.#streams.begin(stream, call.primes)
+    this.#keep()
+    return stream
+  }
+
+  callOf(stored: StoredCall): SessionCall {
+    return callOf(stored)
+  }
+
+  isLeft(stream: number): boolean {
+    return !this.#connections.isOpen(stream) && !this.#streams.isAwaited(stream)
   }
 
   get logLevel(): LogLevel | undefined {
@@ -197,7 +281,7 @@ export class Session implements CallHost {
 
   end(call: LiveCall, state: 'finished' | 'cancelled'): void {
     this.#live.delete(call)
-    if (call.stream !== undefined) this.#endStream(call.stream, state)
+    if (call.stream !== undefined) this.endStream(call.stream, state)
   }
 
   poll(stream: number): void {
@@ -220,7 +304,7 @@ export class Session implements CallHost {
 
   /** An id that leads back to this session. */
   mintId(): string {
-    return `${crypto.randomUUID()}.${this.#state.id.toString()}`
+    return `${crypto.randomUUID()}.${this.id}`
   }
 
   /** Tells the client that started it that a link's page is done. @see 2025-11-25 client/elicitation, Completion */
@@ -231,6 +315,7 @@ export class Session implements CallHost {
       const asks = parse(memory)['a']
       return isObject(asks) && Object.values(asks).some((ask) => isObject(ask) && ask['id'] === elicitationId)
     })
+    // Of all messages about a task this one has no place for the mark of its task.
     if (asking) this.publish(asking.stream, notificationMessage(method, { elicitationId }))
     else this.#announce(method, { elicitationId })
   }
@@ -277,10 +362,10 @@ export class Session implements CallHost {
     const parked = this.#parked().filter((stored) => callOf(stored).request.id === requestId)
     if (live.length + parked.length !== 1) return
     live[0]?.cancel(why)
-    if (parked[0]) this.#endStream(parked[0].stream, 'cancelled')
+    if (parked[0]) this.endStream(parked[0].stream, 'cancelled')
   }
 
-  #endStream(stream: number, state: 'finished' | 'cancelled'): void {
+  endStream(stream: number, state: 'finished' | 'cancelled'): void {
     const now = Date.now()
     this.#log.end(stream, state, now)
     // Nobody answers them any more, and each would hold its whole handler for as long as this instance lives.
@@ -323,7 +408,7 @@ export class Session implements CallHost {
   #recover(): void {
     const asks = this.#log.asks()
     for (const stored of this.#parked()) {
-      if (asks.some(({ stream }) => stream === stored.stream)) continue
+      if (stored.task !== null || asks.some(({ stream }) => stream === stored.stream)) continue
       if (stored.attempts >= limits.callAttempts || !mayRepeat(this.server, callOf(stored).request)) {
         this.#interrupt(stored)
         continue
@@ -335,7 +420,7 @@ export class Session implements CallHost {
 
   #interrupt(stored: StoredCall): void {
     this.publish(stored.stream, interruptedMessage(callOf(stored).request))
-    this.#endStream(stored.stream, 'finished')
+    this.endStream(stored.stream, 'finished')
   }
 
   /** Ends what is over, recovers what was lost, and says when to look again. */
@@ -374,7 +459,7 @@ export class Session implements CallHost {
 
   /** When something has to be done next, or undefined when nothing is kept any more. */
   #nextAlarm(now: number): number | undefined {
-    const times = this.#log.asks().map(({ expires_at }) => expires_at)
+    const times = this.#log.asks().flatMap(({ expires_at }) => (expires_at === NEVER ? [] : [expires_at]))
     const oldestEnd = this.#log.oldestEnd()
     if (oldestEnd !== undefined) times.push(oldestEnd + limits.streamGraceMs)
     if (this.#log.isWorking) times.push(now + limits.leaseMs)

@@ -59,6 +59,11 @@ export class Streams {
     else this.#sendAway.add(stream)
   }
 
+  /** True for a stream whose first connection is still to come. */
+  isAwaited(stream: number): boolean {
+    return this.#awaited.has(stream)
+  }
+
   /** Forgets streams that are not kept any more and were never connected to. */
   prune(): void {
     for (const stream of [...this.#awaited.keys(), ...this.#sendAway]) {

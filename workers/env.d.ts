@@ -6,6 +6,8 @@ declare namespace Cloudflare {
     SESSION: DurableObjectNamespace<
       InstanceType<ReturnType<typeof import('../durable-objects/session.ts').createSessionObject>>
     >
+    TASK: DurableObjectNamespace<InstanceType<ReturnType<typeof import('../durable-objects/task.ts').createTaskObject>>>
+    PRINCIPAL: DurableObjectNamespace<import('../durable-objects/principal.ts').PrincipalObject>
     PUBLIC_URL?: string
     ALLOWED_ORIGINS?: string
     STATE_KEYS?: string

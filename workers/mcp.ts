@@ -1,13 +1,16 @@
 // The Worker: puts the app's server, the ports and the routes together, and exports the object classes.
 
-import { keyRing, sessionPort } from '../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../durable-objects/ports.ts'
 import { createSessionObject } from '../durable-objects/session.ts'
+import { createTaskObject } from '../durable-objects/task.ts'
 import { server } from '../src/app/server.ts'
 import { createApp } from '../src/http/app.ts'
 
 export { KeyRingObject } from '../durable-objects/key-ring.ts'
+export { PrincipalObject } from '../durable-objects/principal.ts'
 export { NotesObject } from '../src/app/notes/notes-object.ts'
 
 export const SessionObject = createSessionObject(server)
+export const TaskObject = createTaskObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })

@@ -1,0 +1,175 @@
+// The streams of a session that wait for a task: `tasks/result` of clients that take streams. The task tells what happens;
+// its asks go out here, and their answers back to it. A wait holds no memory and no handler.
+// @see 2025-11-25 basic/utilities/tasks, Result Retrieval; Associating Task-Related Messages
+
+import { ownerOf, resultOf } from '../src/http/legacy-tasks.ts'
+import type { SessionCall, SessionReply } from '../src/http/session-call.ts'
+import { ProtocolError } from '../src/protocol/errors.ts'
+import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
+import { relatedTo } from '../src/protocol/legacy/tasks.ts'
+import { errorMessage, notificationMessage, resultMessage } from '../src/protocol/messages.ts'
+import { stringParam } from '../src/protocol/params.ts'
+import type { TaskAsk, TaskSnapshot } from '../src/protocol/task.ts'
+import { hasCapability } from '../src/protocol/capabilities.ts'
+import { needsOf } from '../src/server/asks.ts'
+import type { Client } from '../src/server/ports.ts'
+import type { TaskPort } from '../src/server/task-port.ts'
+import { isFinal, unknownTask } from '../src/server/tasks.ts'
+import { NEVER, type EventLog, type StoredAsk, type StoredCall } from './event-log.ts'
+import { callObject, taskObject } from './objects.ts'
+import { tooLargeMessage } from './session-methods.ts'
+
+/** The session whose streams these are. */
+export interface WaitsHost {
+  readonly env: Cloudflare.Env
+  readonly tasks: TaskPort
+  /** The id of the session's object. */
+  readonly id: string
+  /** Begins a stream that waits for a task, and returns its number. */
+  beginWait(call: SessionCall, taskId: string): number
+  callOf(stored: StoredCall): SessionCall
+  publish(stream: number, message: string, instead?: string): void
+  endStream(stream: number, state: 'finished' | 'cancelled'): void
+  /** True for a stream that was connected, and is not any more. */
+  isLeft(stream: number): boolean
+}
+
+export class TaskWaits {
+  readonly #host: WaitsHost
+  readonly #log: EventLog
+  /** Asks that were answered here, by stream and key: news that crosses an answer must not bring one back. */
+  readonly #answered = new Set<string>()
+
+  constructor(host: WaitsHost, log: EventLog) {
+    this.#host = host
+    this.#log = log
+  }
+
+  /** Answers `tasks/result`: at once for a task at its end, else with a stream. @throws {ProtocolError} for bad parameters */
+  async request(call: SessionCall): Promise<SessionReply> {
+    const { request, facts } = call
+    const taskId = stringParam(request.params, 'taskId')
+    const snapshot = await this.#host.tasks.get(this.#host.env, ownerOf(facts), taskId)
+    if (!snapshot || isFinal(snapshot.state)) return final(request, taskId, snapshot)
+    // Whoever asks anew does not come back to a stream it has left.
+    for (const { stream } of this.#log.waits(taskId)) {
+      if (this.#host.isLeft(stream)) this.#host.endStream(stream, 'cancelled')
+    }
+    const stream = this.#host.beginWait(call, taskId)
+    try {
+      await this.#watch(stream, taskId, call)
+    } catch (error) {
+      this.#host.endStream(stream, 'cancelled')
+      throw error
+    }
+    return { kind: 'stream', stream }
+  }
+
+  /** Makes sure that the task of a stream knows of it: news may have been lost. */
+  async check(stream: number): Promise<void> {
+    const stored = this.#log.call(stream)
+    if (stored?.state !== 'running' || stored.task === null) return
+    await this.#watch(stream, stored.task, this.#host.callOf(stored))
+  }
+
+  async #watch(stream: number, taskId: string, { facts }: SessionCall): Promise<void> {
+    const { env, id } = this.#host
+    const snapshot = (await callObject(
+      () => taskObject(env, taskId),
+      async (object) => object.watch(ownerOf(facts), { session: id, stream }),
+      true,
+    )) as TaskSnapshot | undefined
+    this.changed(stream, taskId, snapshot)
+  }
+
+  /** Takes news of a task. @returns false when the stream waits for it no longer */
+  changed(stream: number, taskId: string, snapshot: TaskSnapshot | undefined): boolean {
+    const stored = this.#log.call(stream)
+    if (stored?.state !== 'running' || stored.task !== taskId) return false
+    const { request, facts } = this.#host.callOf(stored)
+    const asks = snapshot?.asks.filter((ask) => this.#isFor(facts.client, stream, ask)) ?? []
+    this.#show(stream, taskId, asks)
+    if (snapshot && !isFinal(snapshot.state)) return true
+    this.#host.publish(stream, final(request, taskId, snapshot).message, tooLargeMessage(request))
+    this.#host.endStream(stream, 'finished')
+    return false
+  }
+
+  /** True for an ask that this client can be asked, and has not answered. */
+  #isFor({ capabilities }: Client, stream: number, ask: TaskAsk): boolean {
+    if (this.#answered.has(`${stream} ${ask.key}`)) return false
+    return needsOf(ask).every((name) => hasCapability(capabilities, name))
+  }
+
+  /** Asks what is not asked on this stream yet, and takes back what has been answered elsewhere. */
+  #show(stream: number, taskId: string, asks: readonly TaskAsk[]): void {
+    const shown = this.#log.asks().filter((ask) => ask.stream === stream)
+    for (const { id, wire } of shown) {
+      if (asks.some(({ key }) => key === wire)) continue
+      this.#log.dropAsk(id)
+      if (this.#answered.has(`${stream} ${wire}`)) continue
+      const params = relatedTo(taskId, { requestId: id, reason: 'answered elsewhere' })
+      this.#host.publish(stream, notificationMessage('notifications/cancelled', params))
+    }
+    for (const { key, method, params = {}, elicitationId } of asks) {
+      if (shown.some(({ wire }) => wire === key)) continue
+      const id = crypto.randomUUID()
+      // The task says when an ask is over, so here it never is.
+      this.#log.addAsk({ id, stream, key, wire: key, method, expires_at: NEVER })
+      const asked = relatedTo(taskId, elicitationId === undefined ? params : { ...params, elicitationId })
+      if (elicitationId !== undefined) this.#rememberLink(stream, key, elicitationId)
+      this.#host.publish(stream, JSON.stringify({ jsonrpc: '2.0', id, method, params: asked }))
+    }
+  }
+
+  /** Kept like a handler's own asks, to tell this stream when the page of the link is done. */
+  #rememberLink(stream: number, key: string, id: string): void {
+    const memory = JSON.parse(this.#log.call(stream)?.memory ?? '{}') as { a?: JsonObject }
+    this.#log.remember(stream, { a: { ...memory.a, [key]: { id } } })
+  }
+
+  /** Sends a notification of a task on the newest stream that waits for it. @returns false when there is none */
+  said(taskId: string, method: string, params: JsonObject): boolean {
+    const stream = this.#log.waits(taskId).at(-1)?.stream
+    if (stream !== undefined) this.#host.publish(stream, notificationMessage(method, params))
+    return stream !== undefined
+  }
+
+  /** Takes an answer to the task that asked. The ask stays answerable until the task has it. */
+  async answered({ id, stream, wire }: StoredAsk, stored: StoredCall, raw: unknown): Promise<void> {
+    const { facts } = this.#host.callOf(stored)
+    const mark = `${stream} ${wire}`
+    this.#answered.add(mark)
+    try {
+      await callObject(
+        () => taskObject(this.#host.env, stored.task!),
+        async (object) => object.answered(ownerOf(facts), wire, raw),
+        true,
+      )
+      this.#log.dropAsk(id)
+    } catch (error) {
+      this.#answered.delete(mark)
+      throw error
+    }
+  }
+}
+
+/** The end of a `tasks/result`. */
+function final(
+  { id }: JsonRpcRequest,
+  taskId: string,
+  snapshot: TaskSnapshot | undefined,
+): Extract<SessionReply, { kind: 'final' }> {
+  try {
+    if (!snapshot) throw unknownTask()
+    return { kind: 'final', message: resultMessage(id, JSON.stringify(resultOf(taskId, snapshot))), status: 200 }
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    return {
+      kind: 'final',
+      message: errorMessage(id, error, 'legacy'),
+      status: error.status('legacy'),
+      code: error.code,
+    }
+  }
+}
