@@ -1,12 +1,15 @@
 // The conformance fixture as a Worker: what the official suite calls, put together like workers/mcp.ts.
 
-import { keyRing, sessionPort } from '../../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
+import { createTaskObject } from '../../durable-objects/task.ts'
 import { createApp } from '../../src/http/app.ts'
 import { server } from './fixture/server.ts'
 
 export { KeyRingObject } from '../../durable-objects/key-ring.ts'
+export { PrincipalObject } from '../../durable-objects/principal.ts'
 
 export const SessionObject = createSessionObject(server)
+export const TaskObject = createTaskObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
