@@ -78,6 +78,7 @@ const LAYERS: { [layer: string]: string[] } = {
     'src/protocol/',
     'src/server/',
     'src/http/legacy.ts',
+    'src/http/legacy-tasks.ts',
     'src/http/session-call.ts',
     'src/http/session.ts',
     'src/http/session-id.ts',

@@ -1,7 +1,7 @@
 // Sessions that count how often each object was constructed and entered. The counts are kept by the isolate, which
 // outlives the objects on bare workerd, and read without touching one: nothing is stored and no object is asked.
 
-import { keyRing, sessionPort } from '../../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import { defineServer, defineTool } from '../../src/server/index.ts'
@@ -60,7 +60,7 @@ for (const name of ENTRIES) {
   Object.defineProperty(SessionObject.prototype, name, { value: counted, configurable: true, writable: true })
 }
 
-const app = createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+const app = createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
 
 export default {
   fetch(request: Request, env: Cloudflare.Env, ctx: ExecutionContext): Response | Promise<Response> {

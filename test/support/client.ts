@@ -3,7 +3,7 @@
 
 import { describe } from 'vitest'
 import { createClient } from './wire/create-client.ts'
-import type { Client, Fetcher } from './wire/create-client.ts'
+import type { Client, Fetcher, LegacyClient, ModernClient } from './wire/create-client.ts'
 import type { ClientOptions } from './wire/envelope.ts'
 import { MODERN, REVISIONS } from './wire/revisions.ts'
 import type { LegacyRevision, Revision } from './wire/revisions.ts'
@@ -13,6 +13,8 @@ export { encodeHeaderValue } from './wire/headers.ts'
 export { LEGACY, MODERN, REVISIONS } from './wire/revisions.ts'
 export { WireViolation } from './wire/violation.ts'
 export { legacySession } from './wire/session.ts'
+export { TASKS } from './wire/task-client.ts'
+export { RELATED_TASK } from './wire/task-rules.ts'
 export { worker } from './wire/worker.ts'
 export type * from './wire/session.ts'
 export type * from './wire/session-stream.ts'
@@ -21,15 +23,16 @@ export type * from './wire/create-client.ts'
 export type { ClientOptions, RequestOptions } from './wire/envelope.ts'
 export type { RawExchange, RawInit } from './wire/raw.ts'
 export type * from './wire/results.ts'
+export type { CallTaskOptions } from './wire/task-client.ts'
 export type { Id, JsonObject, LegacyRevision, Message, Revision, RpcError } from './wire/revisions.ts'
 
 /** A client of revision 2026-07-28. */
-export function modern(fetcher: Fetcher, options: ClientOptions = {}): Client {
+export function modern(fetcher: Fetcher, options: ClientOptions = {}): ModernClient {
   return createClient(fetcher, MODERN, options)
 }
 
 /** A client of an older revision, without a session. */
-export function legacy(fetcher: Fetcher, revision: LegacyRevision, options: ClientOptions = {}): Client {
+export function legacy(fetcher: Fetcher, revision: LegacyRevision, options: ClientOptions = {}): LegacyClient {
   return createClient(fetcher, revision, options)
 }
 

@@ -9,8 +9,8 @@ declare module 'vitest' {
   }
 }
 
-/** `request` and `notification` are the server's. */
-export type CellKind = 'result' | 'error' | 'input_required' | 'request' | 'notification'
+/** `task` is a result that hands out a task; `request` and `notification` are the server's. */
+export type CellKind = 'result' | 'error' | 'input_required' | 'task' | 'request' | 'notification'
 
 const SHARED = [
   'tools/list',
@@ -22,6 +22,9 @@ const SHARED = [
   'resources/read',
   'completion/complete',
 ]
+
+const LEGACY_TASKS = ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']
+const MODERN_TASKS = ['tasks/get', 'tasks/update', 'tasks/cancel']
 
 const EXPECTED: { revisions: readonly Revision[]; kind: CellKind; methods: string[] }[] = [
   { revisions: [MODERN], kind: 'result', methods: ['server/discover', ...SHARED] },
@@ -48,7 +51,16 @@ const EXPECTED: { revisions: readonly Revision[]; kind: CellKind; methods: strin
       'notifications/prompts/list_changed',
     ],
   },
-  { revisions: ['2025-11-25'], kind: 'notification', methods: ['notifications/elicitation/complete'] },
+  {
+    revisions: ['2025-11-25'],
+    kind: 'notification',
+    methods: ['notifications/elicitation/complete', 'notifications/tasks/status'],
+  },
+  { revisions: ['2025-11-25', MODERN], kind: 'task', methods: ['tools/call'] },
+  { revisions: ['2025-11-25'], kind: 'result', methods: LEGACY_TASKS },
+  { revisions: ['2025-11-25'], kind: 'error', methods: LEGACY_TASKS },
+  { revisions: [MODERN], kind: 'result', methods: MODERN_TASKS },
+  { revisions: [MODERN], kind: 'error', methods: MODERN_TASKS },
 ]
 
 export function cell(revision: Revision, method: string, kind: CellKind): string {

@@ -9,6 +9,7 @@ import {
   log,
   progress,
   sse,
+  stamp,
   stream,
   success,
   toolList,
@@ -126,9 +127,19 @@ describe('modern', () => {
       if (message.method === 'tools/list') return success(message, toolList)
       const { requestState, inputResponses } = message.params as { requestState?: string; inputResponses?: JsonObject }
       if (requestState === undefined)
-        return success(message, { resultType: 'input_required', inputRequests: { a: ask }, requestState: 's1' })
+        return success(message, {
+          ...stamp,
+          resultType: 'input_required',
+          inputRequests: { a: ask },
+          requestState: 's1',
+        })
       if (requestState === 's1')
-        return success(message, { resultType: 'input_required', inputRequests: { b: ask }, requestState: 's2' })
+        return success(message, {
+          ...stamp,
+          resultType: 'input_required',
+          inputRequests: { b: ask },
+          requestState: 's2',
+        })
       return success(message, { ...toolResult, structuredContent: inputResponses })
     })
     const answers = {

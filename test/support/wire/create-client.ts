@@ -8,11 +8,13 @@ import { receive } from './exchange.ts'
 import { paramHeaders } from './headers.ts'
 import { sendRaw, settle } from './raw.ts'
 import type { RawExchange, RawInit } from './raw.ts'
-import type { NotificationMessage, ResultOf } from './results.ts'
+import type { AnyTask, LegacyTask, ModernTask, NotificationMessage, ResultOf } from './results.ts'
 import { MODERN } from './revisions.ts'
-import type { JsonObject, Message, Revision, RpcError } from './revisions.ts'
+import type { JsonObject, LegacyRevision, Message, Revision, RpcError } from './revisions.ts'
 import { faults, wireSchema } from './schemas.ts'
 import type { SseLog } from './sse.ts'
+import { taskMethods } from './task-client.ts'
+import type { LegacyTaskMethods, TaskMethods } from './task-client.ts'
 import { WireViolation } from './violation.ts'
 
 /** `(request) => exports.default.fetch(request)`, `app.fetch`, or `globalThis.fetch` for a live URL. */
@@ -61,7 +63,7 @@ export interface AnswerOptions extends RequestOptions {
   answers: Record<string, Answer>
 }
 
-export interface Client {
+export interface Client<Task extends AnyTask = AnyTask> extends TaskMethods<Task> {
   readonly revision: Revision
   /** Sends a request and reads the whole answer, result or error. */
   request<M extends string>(method: M, params?: JsonObject, options?: RequestOptions): Promise<Exchange<M>>
@@ -85,7 +87,13 @@ export interface Client {
   raw(init?: RawInit): Promise<RawExchange>
 }
 
+export type ModernClient = Client<ModernTask>
+export type LegacyClient = Client<LegacyTask> & LegacyTaskMethods
+
 /** A client of one revision; tests take `modern`, `legacy` or `describeEras`. */
+export function createClient(fetcher: Fetcher, revision: typeof MODERN, client?: ClientOptions): ModernClient
+export function createClient(fetcher: Fetcher, revision: LegacyRevision, client?: ClientOptions): LegacyClient
+export function createClient(fetcher: Fetcher, revision: Revision, client?: ClientOptions): Client
 export function createClient(fetcher: Fetcher, revision: Revision, client: ClientOptions = {}): Client {
   let schemas: Promise<Map<string, JsonObject>> | undefined
 
@@ -151,20 +159,26 @@ export function createClient(fetcher: Fetcher, revision: Revision, client: Clien
     return paramHeaders((await schemas).get(tool) ?? {}, args)
   }
 
-  async function call(tool: string, args?: JsonObject, options: RequestOptions = {}): Promise<Success<'tools/call'>> {
+  async function callWith(
+    more: JsonObject,
+    tool: string,
+    args?: JsonObject,
+    options: RequestOptions = {},
+  ): Promise<Success<'tools/call'>> {
     const headers = { ...(await headersFor(tool, args)), ...options.headers }
-    return succeed(
-      'tools/call',
-      { name: tool, ...(args === undefined ? {} : { arguments: args }) },
-      { ...options, headers },
-    )
+    const params = { name: tool, ...(args === undefined ? {} : { arguments: args }), ...more }
+    return succeed('tools/call', params, { ...options, headers })
   }
 
   return {
     revision,
     request,
     result,
-    call,
+    call: (tool, args, options) => callWith({}, tool, args, options),
+    ...taskMethods(revision, {
+      result,
+      call: async (tool, args, options, more) => (await callWith(more, tool, args, options)).result,
+    }),
     paramHeaders: headersFor,
     async error(method, params, options) {
       const { status, error, response } = await request(method, params, options)

@@ -47,14 +47,31 @@ export function sse(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
+/** What every modern result carries. */
+export const stamp = { _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'fake', version: '1' } } }
+
 /** Valid results to spoil. */
-export const toolResult = { resultType: 'complete', content: [{ type: 'text', text: 'ok' }] }
+export const toolResult = { ...stamp, resultType: 'complete', content: [{ type: 'text', text: 'ok' }] }
 export const legacyToolResult = { content: [{ type: 'text', text: 'ok' }] }
 export const toolList = {
+  ...stamp,
   resultType: 'complete',
   ttlMs: 0,
   cacheScope: 'public',
   tools: [{ name: 'echo', inputSchema: { type: 'object' } }],
+}
+
+/** Valid tasks to spoil, in both forms. */
+const times = { createdAt: '2025-11-25T10:30:00.000Z', lastUpdatedAt: '2025-11-25T10:30:01.000Z' }
+export const legacyTask = { taskId: 't1', status: 'working', ...times, ttl: 60_000, pollInterval: 500 }
+export const modernTask = { taskId: 't1', status: 'working', ...times, ttlMs: 60_000, pollIntervalMs: 500 }
+
+/** A message that says which task it is of. */
+export function ofTask(message: JsonObject, taskId: unknown = 't1'): JsonObject {
+  const key = message.result === undefined ? 'params' : 'result'
+  const content = message[key] as JsonObject | undefined
+  const _meta = { ...(content?._meta as JsonObject | undefined), 'io.modelcontextprotocol/related-task': { taskId } }
+  return { ...message, [key]: { ...content, _meta } }
 }
 
 export function progress(progressToken: unknown, value: number): JsonObject {

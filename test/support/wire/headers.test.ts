@@ -17,7 +17,7 @@ describe('encodeHeaderValue', () => {
 })
 
 describe('modernHeaders', () => {
-  it('names the tool, the prompt or the resource', () => {
+  it('names the tool, the prompt, the resource or the task', () => {
     expect(modernHeaders('tools/call', { name: 'a' })).toEqual({
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',
@@ -25,6 +25,8 @@ describe('modernHeaders', () => {
     })
     expect(modernHeaders('prompts/get', { name: 'p' })).toHaveProperty('mcp-name', 'p')
     expect(modernHeaders('resources/read', { uri: 'note://1' })).toHaveProperty('mcp-name', 'note://1')
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel'])
+      expect(modernHeaders(method, { taskId: 'té' })).toHaveProperty('mcp-name', '=?base64?dMOp?=')
     expect(modernHeaders('tools/list', { name: 'a' })).not.toHaveProperty('mcp-name')
   })
 })

@@ -4,11 +4,14 @@
 import { isObject, MODERN } from './revisions.ts'
 import type { JsonObject } from './revisions.ts'
 
-/** Where `Mcp-Name` comes from. */
-const NAMED_BY: Record<string, 'name' | 'uri'> = {
+/** Where `Mcp-Name` comes from; for tasks see the extension, Routing Headers. */
+const NAMED_BY: Record<string, 'name' | 'uri' | 'taskId'> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 }
 
 export function modernHeaders(method: string, params: JsonObject): Record<string, string> {

@@ -9,6 +9,7 @@ import {
   legacyToolResult,
   log,
   progress,
+  stamp,
   stream,
   success,
   toolList,
@@ -73,13 +74,18 @@ const refused: Case[] = [
   },
   {
     rule: 'input_required that asks nothing',
-    answer: (message) => success(message, { resultType: 'input_required' }),
+    answer: (message) => success(message, { ...stamp, resultType: 'input_required' }),
     because: /neither inputRequests nor requestState/,
   },
   {
     rule: 'input_required with caching hints',
     answer: (message) => success(message, { resultType: 'input_required', requestState: 'x', ttlMs: 0 }),
     because: /InputRequiredResult at #\/ttlMs/,
+  },
+  {
+    rule: 'a result that does not say which server it is from',
+    answer: (message) => success(message, { ...toolResult, _meta: {} }),
+    because: /does not say which server/,
   },
   {
     rule: 'a missing ttlMs',
@@ -302,7 +308,7 @@ describe('a client accepts', () => {
   const accepted: (Omit<Case, 'because'> & { because?: never })[] = [
     {
       rule: 'free maps: _meta, structuredContent, error data',
-      answer: (m) => success(m, { ...toolResult, _meta: { 'a/b': 1 }, structuredContent: [null, 0.5] }),
+      answer: (m) => success(m, { ...toolResult, _meta: { ...stamp._meta, 'a/b': 1 }, structuredContent: [null, 0.5] }),
     },
     { rule: 'data of any shape in an error', answer: (m) => failure(m, -32602, { any: { thing: null } }) },
     {
@@ -339,15 +345,6 @@ describe('a client accepts', () => {
       rule: 'a priming event on 2025-11-25',
       revision: '2025-11-25',
       answer: (m) => stream('id: 1\ndata:\n\n', 'retry: 500\n\n', success(m, legacyToolResult)),
-    },
-    {
-      rule: 'a task where one was asked for',
-      revision: '2025-11-25',
-      params: { ...call, task: {} },
-      answer: (m) => {
-        const task = { taskId: '1', status: 'working', createdAt: 'now', lastUpdatedAt: 'now', ttl: null }
-        return success(m, { task })
-      },
     },
   ]
 

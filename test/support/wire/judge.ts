@@ -1,10 +1,12 @@
 // Judges the messages of one HTTP answer: each by the closed schema of its revision, and together by what no schema
 // says (ids, progress, what may travel on this stream). Throws a WireViolation.
 
+import type { CellKind } from './cells.ts'
 import { recordCell } from './record-cell.ts'
 import { isObject, MODERN } from './revisions.ts'
 import type { Id, JsonObject, Message, Revision, RpcError } from './revisions.ts'
 import { faults, wireSchema } from './schemas.ts'
+import { misfitsRequest, misrelated, relatedTask, resultRequest } from './task-rules.ts'
 import { WireViolation } from './violation.ts'
 
 /** A request that the answer belongs to, as far as it matters for judging. */
@@ -52,7 +54,9 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
 
   function advance(message: Message): void {
     const { progressToken, progress: value } = message.params as { progressToken: Id; progress: number }
-    const last = progress.get(progressToken)
+    // a task keeps the token of the call that made it, which was another exchange
+    const isOfTask = resultRequest(requests) !== undefined || relatedTask(message) !== undefined
+    const last = progress.get(progressToken) ?? (isOfTask ? -Infinity : undefined)
     if (last === undefined) return fail('progress carries a token that no request of this answer asked with', message)
     if (value <= last) fail(`progress does not increase: ${value} after ${last}`, message)
     progress.set(progressToken, value)
@@ -65,13 +69,18 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     recordCell(revision, message.method, 'request')
   }
 
-  function error(message: Message): void {
+  /** @param shown the message that is quoted */
+  function checkError(response: Message, shown: Message): void {
     const { errors, errorEnvelope } = wireSchema(revision)
-    conform(errorEnvelope, message, message)
-    const { code } = message.error as RpcError
+    conform(errorEnvelope, response, shown)
+    const { code } = response.error as RpcError
     const specific = errors[code]
-    if (specific !== undefined) conform(specific, message, message)
-    if (!isAllocated(revision, code)) fail(`error code ${code} is reserved and not allocated in this revision`, message)
+    if (specific !== undefined) conform(specific, response, shown)
+    if (!isAllocated(revision, code)) fail(`error code ${code} is reserved and not allocated in this revision`, shown)
+  }
+
+  function error(message: Message): void {
+    checkError(message, message)
     const request = message.id === undefined ? undefined : open.get(message.id)
     if (message.id === undefined && (options.anonymousErrors === true || requests.length === 0)) errorsWithoutId++
     else if (request === undefined) fail(`the answer's id is not the request's: ${ids(requests)}`, message)
@@ -88,12 +97,17 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     if (definition === undefined)
       return fail(`"${request.method}" has no result of this kind in this revision`, message)
     conform(definition, message.result, message)
-    const asks = definition === 'InputRequiredResult'
-    const { inputRequests, requestState } = message.result as JsonObject
-    if (asks && inputRequests === undefined && requestState === undefined) {
+    if (revision === MODERN && !saysServer(message.result as JsonObject))
+      fail(`the result does not say which server it is from: "${SERVER_INFO}"`, message)
+    const { inputRequests, requestState, error: failure } = message.result as JsonObject
+    if (definition === 'InputRequiredResult' && inputRequests === undefined && requestState === undefined) {
       fail('an input_required result has neither inputRequests nor requestState', message)
     }
-    recordCell(revision, request.method, asks ? 'input_required' : 'result')
+    const reason = misfitsRequest(revision, request, message.result as JsonObject)
+    if (reason !== undefined) fail(reason, message)
+    if (definition === 'GetTaskResult' && failure !== undefined)
+      checkError({ jsonrpc: '2.0', id: request.id, error: failure as RpcError }, message)
+    recordCell(revision, request.method, KINDS[definition] ?? 'result')
   }
 
   const isDone = (): boolean => errorsWithoutId > 0 || (requests.length > 0 && open.size === 0)
@@ -104,6 +118,8 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
       if (isDone()) fail('a message follows the final response', message)
       if ('method' in message) ('id' in message ? serverRequest : notification)(message as Message & { method: string })
       else ('error' in message ? error : result)(message)
+      const reason = misrelated(revision, message, requests)
+      if (reason !== undefined) fail(reason, message)
       return message
     },
     get done() {
@@ -115,10 +131,24 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
   }
 }
 
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+
+/** A server SHOULD; this one always does. */
+function saysServer({ _meta }: JsonObject): boolean {
+  return isObject(_meta) && isObject(_meta[SERVER_INFO])
+}
+
+const KINDS: Record<string, CellKind> = { InputRequiredResult: 'input_required', CreateTaskResult: 'task' }
+
 /** The definition that a result has to fit, by its request and its own discriminators. */
 function resultDefinition(revision: Revision, { method, params }: SentRequest, result: JsonObject): string | undefined {
   const { results, inputRequired } = wireSchema(revision)
-  if (revision !== MODERN) return params?.task !== undefined && 'task' in result ? 'CreateTaskResult' : results[method]
+  const isCall = method === 'tools/call'
+  if (revision !== MODERN) {
+    const isTask = revision === '2025-11-25' && isCall && params?.task !== undefined && 'task' in result
+    return isTask ? 'CreateTaskResult' : results[method]
+  }
+  if (result.resultType === 'task') return isCall ? 'CreateTaskResult' : undefined
   if (result.resultType === 'input_required') return inputRequired.includes(method) ? 'InputRequiredResult' : undefined
   return result.resultType === 'complete' || result.resultType === undefined ? results[method] : undefined
 }

@@ -2,8 +2,9 @@
 // that say which definition a method's request, result or notification has. Pure; runs once, in the global setup.
 
 import { definitionsOf } from './extract-schemas.ts'
-import { isObject } from './revisions.ts'
+import { isObject, MODERN } from './revisions.ts'
 import type { JsonObject, Revision } from './revisions.ts'
+import { TASK_DEFINITIONS, TASK_REQUESTS, TASK_RESULTS, TIMESTAMP } from './task-definitions.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -35,7 +36,18 @@ export function prepareSchema(revision: Revision, published: JsonObject): WireSc
   completeMessages($defs)
   $defs.EmptyResult = { ...$defs.Result, additionalProperties: false }
   for (const [name, definition] of Object.entries($defs)) close(definition, /Meta(Object)?$/.test(name))
-  return { revision, $defs, ...tables($defs) }
+  const prepared = { revision, $defs, ...tables($defs) }
+  return revision === MODERN ? withTasks(prepared) : prepared
+}
+
+/** The extension, which has no part in the unions of the core schema. */
+function withTasks(schema: WireSchema): WireSchema {
+  return {
+    ...schema,
+    $defs: { ...schema.$defs, ...TASK_DEFINITIONS },
+    requests: { ...schema.requests, ...TASK_REQUESTS },
+    results: { ...schema.results, ...TASK_RESULTS },
+  }
 }
 
 /** Descriptions dropped (half the bytes), `definitions` called `$defs`, `format: byte` spelt as a pattern. */
@@ -57,7 +69,8 @@ function simplify(node: unknown, inProperties = false): unknown {
 /**
  * Where the generated JSON says less than the schema.ts it was generated from (and the JSON of some packages less
  * than that of others): TypeScript's `number` came out as `integer`, and `null` was lost from JSONValue. An error's
- * id is absent when the request's could not be read, also in the two revisions that require one.
+ * id is absent when the request's could not be read, also in the two revisions that require one. That the times of a
+ * task are ISO 8601 is said in words only.
  */
 function repair($defs: Definitions): Definitions {
   const widen = (node: unknown): void => {
@@ -75,6 +88,7 @@ function repair($defs: Definitions): Definitions {
   }
   const scalars = ($defs.JSONValue?.anyOf as JsonObject[] | undefined)?.find(({ type }) => Array.isArray(type))
   if (scalars !== undefined) scalars.type = [...(scalars.type as string[]), 'null']
+  for (const key of ['createdAt', 'lastUpdatedAt']) Object.assign(propertiesOf($defs.Task)[key] ?? {}, TIMESTAMP)
   const error = $defs.JSONRPCError
   if (error !== undefined) error.required = (error.required as string[]).filter((key) => key !== 'id')
   return $defs

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { legacySession } from '../client.ts'
 import type { LegacyRevision, Session } from '../client.ts'
-import { stream, success } from './fake-server.ts'
+import { legacyTask, legacyToolResult, log, ofTask, progress, stream, success } from './fake-server.ts'
 import type { JsonObject, Message } from './revisions.ts'
 
 const hello = (protocolVersion: string): JsonObject => ({
@@ -16,7 +16,12 @@ const ask = { jsonrpc: '2.0', id: 'q', method: 'roots/list' }
 
 /** A session with a server that answers GET with `get` and calls with `call`. */
 function session(
-  answers: { get?: () => Response; call?: (message: Message) => Response; id?: string | null },
+  answers: {
+    get?: () => Response
+    call?: (message: Message) => Response
+    answered?: (message: Message) => unknown
+    id?: string | null
+  },
   revision: LegacyRevision = '2025-11-25',
 ): Promise<Session> {
   const headers = answers.id === null ? {} : { 'mcp-session-id': answers.id ?? 'abc' }
@@ -24,6 +29,7 @@ function session(
     if (request.method === 'GET') return answers.get!()
     const message = JSON.parse(await request.text()) as Message
     if (message.method === 'initialize') return Response.json(success(message, hello(revision)), { headers })
+    if (message.method === undefined) answers.answered?.(message)
     return message.id === undefined || message.method === undefined
       ? new Response(null, { status: 202 })
       : answers.call!(message)
@@ -66,4 +72,38 @@ it('a session client refuses an answer of the test that its schema refuses, and 
   const { asked } = await client.talk('a', undefined, () => ({ result: { roots: [] } }))
   expect(asked).toEqual([ask])
   expect(task.file.meta.wireCells).toContain('2025-11-25 roots/list request')
+})
+
+it('a session client takes the messages of tasks from the standalone stream, with tokens it cannot know', async () => {
+  const status = { jsonrpc: '2.0', method: 'notifications/tasks/status', params: legacyTask }
+  const get = () =>
+    stream(ofTask(progress('p', 1)), ofTask(ask, 't2'), status, log('x'), ofTask(log('x')), ofTask(progress('p', 2)))
+  expect(await (await (await session({ get })).listen()).rest()).toHaveLength(6)
+})
+
+it.each([
+  ['progress that names no task', [progress('p', 1)], 'a token that no request of this answer'],
+  ['progress of a task that repeats itself', [ofTask(progress('p', 1)), ofTask(progress('p', 1))], 'does not increase'],
+  ['a task without an id', [ofTask(log('x'), null)], 'is not { taskId }'],
+])('a session client refuses %s on the standalone stream', async (_, messages, because) => {
+  const client = await session({ get: () => stream(...messages) })
+  await expect((await client.listen()).rest()).rejects.toThrow(because)
+})
+
+it('a session client judges a resumed result of a task as such', async () => {
+  const call = () => stream('id: 1\ndata:\n\n')
+  const client = await session({ call, get: () => stream(log('x')) })
+  const cut = await client.stream('tasks/result', { taskId: 't1' })
+  await cut.rest()
+  await expect((await client.resume(cut)).rest()).rejects.toThrow('related-task" is missing')
+})
+
+it('a session client answers what a task asks on the stream of its result, and names the task', async () => {
+  const answers: Message[] = []
+  const call = (message: Message) => stream(ofTask(ask), ofTask(success(message, legacyToolResult)))
+  const client = await session({ call, answered: (message) => answers.push(message) })
+  const { asked, result } = await client.talkTask('t1', () => ({ result: { roots: [] } }))
+  expect(asked).toEqual([ofTask(ask)])
+  expect(result.content).toEqual(legacyToolResult.content)
+  expect(answers).toEqual([ofTask({ jsonrpc: '2.0', id: 'q', result: { roots: [] } })])
 })

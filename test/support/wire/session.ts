@@ -2,16 +2,18 @@
 // Every message is judged by the session's revision, as everywhere.
 
 import { createClient } from './create-client.ts'
-import type { Client, Fetcher } from './create-client.ts'
+import type { Fetcher, LegacyClient } from './create-client.ts'
 import { buildRequest, endpoint } from './envelope.ts'
 import type { ClientOptions, RequestOptions } from './envelope.ts'
 import type { SentRequest } from './judge.ts'
 import type { RawExchange } from './raw.ts'
 import type { ResultOf } from './results.ts'
+import { isObject } from './revisions.ts'
 import type { Id, JsonObject, LegacyRevision, Message, RpcError } from './revisions.ts'
 import { readStream } from './session-stream.ts'
 import type { SessionStream } from './session-stream.ts'
 import { faults, wireSchema } from './schemas.ts'
+import { RELATED_TASK, relatedTask } from './task-rules.ts'
 import { WireViolation } from './violation.ts'
 
 /** What to answer to a request of the server: a result, an error, or nothing. */
@@ -23,7 +25,7 @@ export interface ConverseOptions extends RequestOptions {
 }
 
 /** A client that has initialized. Its requests carry the session id. */
-export interface Session extends Client {
+export interface Session extends LegacyClient {
   readonly revision: LegacyRevision
   /** The session id. */
   readonly id: string
@@ -48,6 +50,12 @@ export interface Session extends Client {
     respond: (request: Message) => Reply | Promise<Reply>,
     options?: ConverseOptions,
   ): Promise<{ asked: Message[]; result: ResultOf<'tools/call'>; stream: SessionStream }>
+  /** The same for `tasks/result`, which waits for a task. */
+  talkTask(
+    taskId: string,
+    respond: (request: Message) => Reply | Promise<Reply>,
+    options?: ConverseOptions,
+  ): Promise<{ asked: Message[]; result: ResultOf<'tasks/result'>; stream: SessionStream }>
   cancel(requestId: Id, reason?: string): Promise<RawExchange>
   /** DELETE. */
   end(): Promise<RawExchange>
@@ -71,6 +79,26 @@ export async function legacySession(
     const stream = await readStream(revision, response, sent)
     sentOf.set(stream, sent)
     return stream
+  }
+  const answerOn = async (
+    stream: SessionStream,
+    respond: (request: Message) => Reply | Promise<Reply>,
+    misfit = false,
+  ) => {
+    const asked: Message[] = []
+    for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
+      const { message } = event
+      if (message?.method === undefined || message.id === undefined) continue
+      asked.push(message)
+      const reply = await respond(message)
+      if (reply === undefined) continue
+      if ('result' in reply && !misfit) checkAnswer(revision, message.method, reply.result)
+      const { status } = await session.reply(message.id, related(message, reply))
+      if (status !== 202) throw new WireViolation(revision, `an answer got ${status}`)
+    }
+    const result = stream.read.at(-1)?.message?.result
+    if (result === undefined) throw new WireViolation(revision, 'the call did not end with a result', stream.log.text)
+    return { asked, result: result as ResultOf<'tools/call'>, stream }
   }
   const session: Session = {
     ...client,
@@ -97,21 +125,10 @@ export async function legacySession(
         body: JSON.stringify({ jsonrpc: '2.0', id: to, ...reply }),
       }),
     async talk(tool, args, respond, { misfit, ...more } = {}) {
-      const stream = await session.callStream(tool, args, more)
-      const asked: Message[] = []
-      for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
-        const { message } = event
-        if (message?.method === undefined || message.id === undefined) continue
-        asked.push(message)
-        const reply = await respond(message)
-        if (reply === undefined) continue
-        if ('result' in reply && misfit !== true) checkAnswer(revision, message.method, reply.result)
-        const { status } = await session.reply(message.id, reply)
-        if (status !== 202) throw new WireViolation(revision, `an answer got ${status}`)
-      }
-      const result = stream.read.at(-1)?.message?.result
-      if (result === undefined) throw new WireViolation(revision, 'the call did not end with a result', stream.log.text)
-      return { asked, result: result as ResultOf<'tools/call'>, stream }
+      return answerOn(await session.callStream(tool, args, more), respond, misfit)
+    },
+    async talkTask(taskId, respond, { misfit, ...more } = {}) {
+      return answerOn(await session.stream('tasks/result', { taskId }, more), respond, misfit)
     },
     cancel: (requestId, reason) =>
       client.notify('notifications/cancelled', { requestId, ...(reason !== undefined && { reason }) }),
@@ -119,6 +136,14 @@ export async function legacySession(
   }
   await session.notify('notifications/initialized')
   return session
+}
+
+/** A result names the task that its question named, as a client must. */
+function related(question: Message, reply: Exclude<Reply, undefined>): Exclude<Reply, undefined> {
+  const mark = relatedTask(question)
+  if (mark === undefined || 'error' in reply) return reply
+  const meta = isObject(reply.result._meta) ? reply.result._meta : {}
+  return { result: { ...reply.result, _meta: { [RELATED_TASK]: mark, ...meta } } }
 }
 
 const ANSWERS: Record<string, string> = {
