@@ -1,33 +1,38 @@
 // Kills, crashes, evictions and cut connections against the deployable bundle on bare workerd: nothing is lost.
-// `--kills N` how often the server is killed, `--seed S` which moments; `--only kills|cuts|waits` a part of it.
+// `--kills N` how often the server is killed under sessions, `--tasks N` how many tasks are made while another one is,
+// `--seed S` which moments; `--only kills|cuts|waits|tasks` a part of it.
 
 import { parseArgs } from 'node:util'
 import { Ledger } from './lib/ledger.mjs'
 import { bundle } from './lib/server.mjs'
 import { runCuts } from './lib/cuts.mjs'
 import { runKills } from './lib/kills.mjs'
+import { runTasks } from './lib/tasks.mjs'
 import { runWaits } from './lib/waits.mjs'
 
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '100' },
+    tasks: { type: 'string', default: '140' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string' },
   },
 })
-const [kills, seed] = [values.kills, values.seed].map(Number)
+const [kills, tasks, seed] = [values.kills, values.tasks, values.seed].map(Number)
 const started = Date.now()
 const ledger = new Ledger()
-console.log(`faults: ${kills} kills, seed ${seed}`)
+console.log(`faults: ${kills} kills, ${tasks} tasks, seed ${seed}`)
 const bundleDir = await bundle()
 const is = (part) => values.only === undefined || values.only === part
 const common = { bundleDir, ledger, seed }
-const [hits = []] = await Promise.all([
+const [hits = [], , taskHits = []] = await Promise.all([
   is('kills') ? runKills({ ...common, kills }) : undefined,
   is('waits') ? runWaits(common) : undefined,
+  is('tasks') ? runTasks({ ...common, tasks }) : undefined,
 ])
 if (is('cuts')) await runCuts(common)
-for (const { phase, kills, crashes } of hits) print(`met ${phase}`, `${kills} kills, ${crashes} crashes`)
+const phases = [...hits, ...taskHits.map(({ phase, ...row }) => ({ phase: `a task ${phase}`, ...row }))]
+for (const { phase, kills, crashes } of phases) print(`met ${phase}`, `${kills} kills, ${crashes} crashes`)
 for (const name of Object.keys(ledger.counts).toSorted()) print(name, ledger.counts[name])
 ledger.print()
 print('time', `${((Date.now() - started) / 1000).toFixed()} s`)

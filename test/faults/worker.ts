@@ -1,16 +1,20 @@
 // A server made to be killed: it emits slowly, asks, waits, and counts its effects in an object of their own, where one
-// that happened twice shows. Sessions also obey two calls no real one has: `crash` and `born`.
+// that happened twice shows. Sessions also obey two calls no real one has: `crash` and `born`. Tasks are in tasks.ts.
 
 import { DurableObject } from 'cloudflare:workers'
 import * as z from 'zod'
-import { keyRing, sessionPort } from '../../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { SessionCall, SessionReply } from '../../src/http/session-call.ts'
 import { resultMessage } from '../../src/protocol/messages.ts'
 import { defineResourceTemplate, defineServer, defineTool, type CallContext } from '../../src/server/index.ts'
+import { ANONYMOUS } from '../../src/server/ports.ts'
+import { createKillableTaskObject, taskTools } from './tasks.ts'
 
 export { KeyRingObject } from '../../durable-objects/key-ring.ts'
+export { PrincipalObject } from '../../durable-objects/principal.ts'
+export { WitnessObject } from './tasks.ts'
 
 // Bare workerd says nothing of its own about them.
 addEventListener('unhandledrejection', ({ reason }) => console.error('unhandled rejection', reason))
@@ -136,7 +140,7 @@ const item = defineResourceTemplate('item://{number}', { name: 'item', read: ({ 
 const server = defineServer({
   name: 'faults',
   version: '1.0.0',
-  tools: [...counting, ...asking, ...askingTwice, ...waiting, touch, effects],
+  tools: [...counting, ...asking, ...askingTwice, ...waiting, touch, effects, ...taskTools],
   resources: [item],
 })
 
@@ -153,4 +157,15 @@ export class SessionObject extends createSessionObject(server) {
   }
 }
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+export const TaskObject = createKillableTaskObject(server)
+
+export default createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  authenticate({ headers }) {
+    const principal = headers.get('x-principal')
+    return principal === null ? ANONYMOUS : { principal }
+  },
+})

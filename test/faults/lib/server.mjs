@@ -8,10 +8,13 @@ import { buildBundle, freePort, startWorkerd } from '../../support/server.mjs'
 
 export const config = fileURLToPath(new URL('../wrangler.toml', import.meta.url))
 
+const folders = []
+process.on('exit', () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })))
+
 /** A folder that is gone when this process is. */
 export function makeFolder(name) {
   const folder = mkdtempSync(join(tmpdir(), `faults-${name}-`))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  folders.push(folder)
   return folder
 }
 
@@ -40,17 +43,23 @@ export class KillableServer {
     this.#server = await startWorkerd({ bundleDir: this.#bundleDir, config, stateDir: this.#stateDir, port })
   }
 
-  /** SIGKILL, and the same again from what is on disk. */
-  async kill() {
+  /** SIGKILL, and the same again from what is on disk. @param meanwhile looks at that while nothing runs */
+  async kill(meanwhile) {
     this.kills++
     await this.#server.kill()
     this.#outputs.push(this.#server.output())
+    meanwhile?.()
     await this.start()
   }
 
   async stop() {
     await this.#server?.kill()
     this.#outputs.push(this.#server?.output() ?? '')
+  }
+
+  /** Where its objects are kept. */
+  get stateDir() {
+    return this.#stateDir
   }
 
   /** What each run printed. */

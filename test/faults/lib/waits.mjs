@@ -11,7 +11,7 @@ import { readEvents } from './sse.mjs'
 
 /** The platform evicts after ten seconds without work. */
 const evictedMs = 14_000
-/** `limits.leaseMs`, and some. */
+/** `limits.leaseMs` as the worker has it and the call itself, and much more. */
 const leaseMs = 45_000
 const sessions = 5
 
