@@ -47,8 +47,8 @@ async function playOne({ name, title, play }) {
   }
   let played
   try {
-    const { mortal } = servers
-    played = await play({ notes: await record('notes'), extra: await record('extra'), record, mortal, home })
+    const { mortal, startOwn } = servers
+    played = await play({ notes: await record('notes'), extra: await record('extra'), record, mortal, startOwn, home })
   } catch (error) {
     played = [{ name: 'connect', outcome: 'failed', detail: `${name}: ${messageOf(error)}` }]
   }

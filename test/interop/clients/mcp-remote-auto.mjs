@@ -5,6 +5,7 @@ import { checkOnlyTold, playExtra } from '../lib/extra.mjs'
 import { checkDiscovery, connectThroughBridge } from '../lib/mcp-remote.mjs'
 import { playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
+import { extension, rejectionOf } from '../lib/tasks.mjs'
 import { callsOf } from '../lib/wire.mjs'
 
 export const title = `${nameAndVersion('mcp-remote')}, over stdio, --protocol auto`
@@ -29,7 +30,20 @@ export async function play({ notes, extra, home }) {
   } finally {
     await other.close()
   }
+  await table.play({ cannot: { task: () => checkNotKnown(extra, home) } }, 'task')
   return rows
+}
+
+/** What a host declares goes on to the server, which believes it; what comes back is not known to the bridge. */
+async function checkNotKnown({ url }, home) {
+  const declared = { extensions: { [extension]: {} } }
+  const client = await connectThroughBridge(url, home, ['--protocol', 'auto'], '2025-11-25', declared)
+  try {
+    const said = await rejectionOf(client.callTool('bake', {}), /unrecognised type: task/)
+    return `it passes on that its host takes tasks, and takes none itself: "${said}"`
+  } finally {
+    await client.close()
+  }
 }
 
 /** A client MUST mirror the argument, and a server refuse a call without: the body alone is not enough. */

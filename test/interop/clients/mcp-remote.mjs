@@ -6,7 +6,8 @@ import { checkStream, playNotes } from '../lib/notes.mjs'
 import { endElsewhere } from '../lib/lifetime.mjs'
 import { createRows } from '../lib/rows.mjs'
 import { openGet } from '../lib/session.mjs'
-import { playSessions } from '../lib/sessions.mjs'
+import { part, playParts, playSessions } from '../lib/sessions.mjs'
+import { checkExport, core, playTasks } from '../lib/tasks.mjs'
 
 export const title = `${nameAndVersion('mcp-remote')}, over stdio`
 
@@ -18,6 +19,7 @@ export async function play({ notes, record, mortal, home }) {
     await playNotes(table, client, notes, expected)
     await table.add('GET stream', () => checkStream(notes))
     await table.add('no OAuth', () => checkDiscovery(notes))
+    await table.add('export as task', () => checkExport(client, notes, core))
   } finally {
     await client.close()
   }
@@ -29,7 +31,10 @@ export async function play({ notes, record, mortal, home }) {
     }
     return bridge
   }
-  return [...rows, ...(await playSessions({ record, mortal }, connect, expected))]
+  const sessions = await playSessions({ record, mortal }, connect, expected)
+  // To the bridge they are requests like all others.
+  const tasks = [part('extra', (...all) => playTasks(...all, { slug: expected.slug, form: core }))]
+  return [...rows, ...sessions, ...(await playParts(record, connect, tasks))]
 }
 
 async function checkNotTerminated(client, wire) {

@@ -6,6 +6,7 @@ import { environmentIn, nameAndVersion, packageFile, runScript, watchDaemon } fr
 import { checkDelete, checkStream, playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
 import { comebacks } from '../lib/session.mjs'
+import { checkExport, checkOrdinary, core, playTasks, rejectionOf } from '../lib/tasks.mjs'
 import { until } from '../lib/until.mjs'
 import { callsOf } from '../lib/wire.mjs'
 
@@ -18,6 +19,7 @@ export async function play({ notes, extra, home }) {
   await inSession(home, '@notes', notes, async (client) => {
     await playNotes(table, client, notes, expected)
     await table.add('GET stream', () => checkStream(notes))
+    await table.add('export as task', () => checkExport(client, notes, core))
   })
   await table.add('DELETE', () => checkDelete(notes))
   await inSession(home, '@extra', extra, async (client) => {
@@ -28,6 +30,9 @@ export async function play({ notes, extra, home }) {
     await table.play({ cannot }, 'sampling')
     await table.play({ cannot }, 'roots')
     await table.add('cut', () => checkCut(client, extra))
+    client.cannot = { 'task asks': () => checkNotAsked(client) }
+    await playTasks(table, client, extra, { slug: expected.slug, form: core })
+    await table.add('task list', () => checkNoList(client))
   })
   return rows
 }
@@ -38,6 +43,21 @@ async function checkNoHandler(client, tool) {
   assert.equal(isError, true)
   assert.match(content[0].text, /Method not found/)
   return `it declares that it can, and answers "${content[0].text}"`
+}
+
+/** What it says of a task that failed is not why; the status does. */
+async function checkNotAsked(client) {
+  const said = await rejectionOf(client.runTask('book', {}), /task failed/)
+  const { taskId } = await client.startTask('book', {})
+  await until(async () => (await client.getTask(taskId)).status === 'failed', 'the task failed')
+  const { statusMessage } = await client.getTask(taskId)
+  assert.match(statusMessage, /elicitation/)
+  return `it declares no elicitation, so the task fails: "${statusMessage}"; its words: "${said}"`
+}
+
+/** It asks although no list is announced, and takes the refusal. */
+async function checkNoList(client) {
+  return `"${await rejectionOf(client.listTasks(), /-32601/)}"`
 }
 
 async function checkCut(client, wire) {
@@ -88,11 +108,12 @@ function readPid(home, session) {
 }
 
 function adapt(run, session) {
-  return {
+  const adapter = {
     cannot: {
       complete: 'it has no method for completion',
-      progress: 'it asks for progress of tasks only',
+      progress: async (wire) => `it asks for progress of tasks only; ${await checkOrdinary(adapter, wire)}`,
     },
+    showsProgress: false,
     async about() {
       const { serverInfo, protocolVersion } = await run(session)
       return { serverInfo, negotiated: protocolVersion }
@@ -105,5 +126,12 @@ function adapt(run, session) {
     getPrompt: async (name, args) => (await run(session, 'prompts-get', name, JSON.stringify(args))).messages,
     setLevel: (level) => run(session, 'logging-set-level', level),
     callTool: (name, args) => run(session, 'tools-call', name, JSON.stringify(args)),
+    runTask: (name, args) => run(session, 'tools-call', name, JSON.stringify(args), '--task'),
+    startTask: (name, args) => run(session, 'tools-call', name, JSON.stringify(args), '--detach'),
+    getTask: (taskId) => run(session, 'tasks-get', taskId),
+    taskResult: (taskId) => run(session, 'tasks-result', taskId),
+    cancelTask: (taskId) => run(session, 'tasks-cancel', taskId),
+    listTasks: () => run(session, 'tasks-list'),
   }
+  return adapter
 }

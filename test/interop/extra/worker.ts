@@ -1,17 +1,20 @@
 // A second server for the clients: a call to cancel, an argument that travels in a header, two questions in one round,
-// and what sessions have. `STREAM_MAX_AGE_MS` makes its streams end while somebody watches; `RETRY_MS` tells apart who
-// comes back when told from who comes back by itself.
+// tasks, and what sessions have. `STREAM_MAX_AGE_MS` makes its streams end while somebody watches; `RETRY_MS` tells apart
+// who comes back when told from who comes back by itself.
 
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { keyRing, sessionPort } from '../../../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
+import { createTaskObject } from '../../../durable-objects/task.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { limits } from '../../../src/limits.ts'
 import { defineServer, defineTool } from '../../../src/server/index.ts'
 import { askModel, askRoots, change, count, failLate, pause, poll, weather } from './session-tools.ts'
+import * as taskTools from './task-tools.ts'
 
 export { KeyRingObject } from '../../../durable-objects/key-ring.ts'
+export { PrincipalObject } from '../../../durable-objects/principal.ts'
 
 const { STREAM_MAX_AGE_MS, RETRY_MS } = env as { STREAM_MAX_AGE_MS?: number; RETRY_MS?: number }
 limits.streamMaxAgeMs = STREAM_MAX_AGE_MS ?? limits.streamMaxAgeMs
@@ -23,6 +26,7 @@ const cancelled = new Set<string>()
 const wait = defineTool('wait', {
   description: 'Report progress every 100 ms for 10 s, unless the caller leaves.',
   inputSchema: z.object({ key: z.string() }),
+  task: { support: 'optional', ttlMs: 600_000, pollIntervalMs: 200 },
   async handler({ key }, ctx) {
     for (let i = 1; i <= 100; i++) {
       if (ctx.signal.aborted) {
@@ -59,13 +63,15 @@ const askTwice = defineTool('ask_twice', {
   },
 })
 
+const tools = [wait, wasCancelled, locate, askTwice, askModel, askRoots, count, pause, poll, failLate, change]
 const server = defineServer({
   name: 'interop-extra',
   version: '1.0.0',
-  tools: [wait, wasCancelled, locate, askTwice, askModel, askRoots, count, pause, poll, failLate, change],
+  tools: [...tools, ...Object.values(taskTools)],
   resources: [weather],
 })
 
 export const SessionObject = createSessionObject(server)
+export const TaskObject = createTaskObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })

@@ -1,5 +1,6 @@
 // The client of the AI SDK: its own implementation, with no progress and no SDK underneath.
 import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp'
+import { checkOrdinary } from './tasks.mjs'
 
 /** Connects. `discovers` false leaves out the probe, as one must for servers that know only `initialize`. */
 export async function connectAiSdk(url, discovers) {
@@ -12,7 +13,7 @@ export async function connectAiSdk(url, discovers) {
   })
   const adapter = {
     cannot: {
-      progress: 'it has no way to ask for progress',
+      progress: async (wire) => `it has no way to ask for progress; ${await checkOrdinary(adapter, wire)}`,
       sampling: 'it answers no sampling',
       roots: 'it has no roots',
     },

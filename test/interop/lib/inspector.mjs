@@ -13,6 +13,10 @@ export function adaptInspector(url, home, era) {
     if (stdout === '') throw new Error(JSON.parse(stderr).error.message)
     return JSON.parse(stdout).result
   }
+  const call = (name, args, { onProgress } = {}) => {
+    const token = onProgress ? ['--tool-metadata', 'progressToken=interop'] : []
+    return run('tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args), ...token)
+  }
   return {
     cannot: { complete: 'it has no method for completion' },
     showsProgress: false,
@@ -27,9 +31,8 @@ export function adaptInspector(url, home, era) {
       const pairs = Object.entries(args).map(([key, value]) => `${key}=${value}`)
       return (await run('prompts/get', '--prompt-name', name, '--prompt-args', ...pairs)).messages
     },
-    callTool(name, args, { onProgress } = {}) {
-      const token = onProgress ? ['--tool-metadata', 'progressToken=interop'] : []
-      return run('tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args), ...token)
-    },
+    callTool: call,
+    // It waits for a task by itself: one that the server makes, or that the list says it has to ask for.
+    runTask: call,
   }
 }

@@ -1,5 +1,6 @@
 // mcp-remote, the bridge for hosts that speak only stdio, in either of its protocol modes.
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { answerTo } from './asks.mjs'
 import { environmentIn, packageFile } from './command.mjs'
 import { startStdio } from './stdio.mjs'
@@ -7,14 +8,14 @@ import { startStdio } from './stdio.mjs'
 const script = packageFile('mcp-remote', 'dist/proxy.js')
 const quickMs = 1_000
 
-/** Starts the bridge and shakes hands through it, as a host with forms, a model and roots. */
-export async function connectThroughBridge(url, home, flags = [], revision = '2025-11-25') {
+/** Starts the bridge and shakes hands through it, as a host with forms, a model and roots, and `more` it can do. */
+export async function connectThroughBridge(url, home, flags = [], revision = '2025-11-25', more = {}) {
   const env = environmentIn(home, { MCP_REMOTE_CONFIG_DIR: home })
   const stdio = startStdio(script, [url, '--allow-http', '--transport', 'http-only', ...flags], env)
   const adapter = adapt(stdio)
   stdio.onAsk((method, params) => answerTo(method, params, adapter))
   stdio.onNotification((notification) => adapter.heard.push(notification))
-  const capabilities = { elicitation: revision === '2025-06-18' ? {} : { form: {} }, sampling: {}, roots: {} }
+  const capabilities = { elicitation: revision === '2025-06-18' ? {} : { form: {} }, sampling: {}, roots: {}, ...more }
   const clientInfo = { name: 'interop', version: '1.0.0' }
   try {
     adapter.shaken = await stdio.request('initialize', { protocolVersion: revision, capabilities, clientInfo })
@@ -47,6 +48,25 @@ function adapt(stdio) {
     subscribe: (uri) => stdio.request('resources/subscribe', { uri }),
     unsubscribe: (uri) => stdio.request('resources/unsubscribe', { uri }),
     close: () => stdio.stop(),
+    ...tasksOf(stdio),
+  }
+}
+
+/** A host that asks for tasks and waits for them as 2025-11-25 says. */
+function tasksOf(stdio) {
+  const create = async (name, args, onProgress) => {
+    return (await stdio.request('tools/call', { name, arguments: args, task: {} }, { onProgress })).task
+  }
+  return {
+    startTask: (name, args) => create(name, args),
+    getTask: (taskId) => stdio.request('tasks/get', { taskId }),
+    taskResult: (taskId) => stdio.request('tasks/result', { taskId }),
+    cancelTask: (taskId) => stdio.request('tasks/cancel', { taskId }),
+    async runTask(name, args, { onProgress } = {}) {
+      const { taskId, pollInterval } = await create(name, args, onProgress)
+      while ((await this.getTask(taskId)).status === 'working') await sleep(pollInterval)
+      return this.taskResult(taskId)
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import { messageOf } from './rows.mjs'
 import { callsOf } from './wire.mjs'
 
 const tools = ['add_note', 'search_notes', 'delete_note', 'export_notes']
-const text = 'Café ☕ for two'
+export const text = 'Café ☕ for two'
 
 /**
  * Plays all rows. Expects the handshake (`server/discover` or `initialize`) and `revision`, and, by `asks`, that the
@@ -14,7 +14,7 @@ const text = 'Café ☕ for two'
  */
 export async function playNotes(table, client, wire, { slug, handshake, revision, asks }) {
   const ids = [`${slug}-one`, `${slug}-two`]
-  const row = (name, work) => table.play(client, name, work)
+  const row = (name, work) => table.play(client, name, work, wire)
 
   await row('connect', () => checkConnected(client, wire, handshake, revision))
   await row('list', () => checkLists(client))
@@ -184,7 +184,7 @@ async function checkRefusedAsk(client, id) {
 }
 
 /** A failure is a tool error, or what the client made of an error answer. */
-async function textOfFailure(calling) {
+export async function textOfFailure(calling) {
   try {
     const { isError, content } = await calling
     assert.equal(isError, true)

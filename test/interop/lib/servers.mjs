@@ -1,5 +1,5 @@
 // The servers the clients are played against: the example and the extra server on wrangler dev, and the extra server's
-// bundle on bare workerd twice: once to be killed, and once with streams that end soon.
+// bundle on bare workerd twice: once to be killed, and once with streams that end soon. More are started for who asks.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildBundle, startWorkerd, startWrangler } from '../../support/server.mjs'
@@ -39,6 +39,17 @@ export async function startServers(folder) {
         await running.mortal.kill()
         running.mortal = await run({ stateDir, port: mortal.port })
       },
+    },
+    /** Starts the extra server once more on wrangler dev. `restart` stops it and starts it with what it had stored. */
+    async startOwn() {
+      const name = `own-${Object.keys(running).length}`
+      const options = { config, vars: quiet, persistTo: join(folder, name) }
+      const first = (running[name] = await startWrangler(options))
+      const restart = async () => {
+        await running[name].stop()
+        running[name] = await startWrangler({ ...options, port: first.port })
+      }
+      return { name, restart }
     },
     output: () =>
       Object.values(running)

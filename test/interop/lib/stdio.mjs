@@ -45,7 +45,8 @@ export function startStdio(script, args, env) {
       signal?.addEventListener('abort', cancel)
       const { result, error } = await answered
       waiting.delete(id)
-      watching.delete(id)
+      // The progress of a task goes on. @see 2025-11-25 basic/utilities/tasks, Task Progress Notifications
+      if (!result?.task) watching.delete(id)
       if (error) throw new Error(`${error.code}: ${error.message}`)
       return result
     },
