@@ -1,5 +1,5 @@
-// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what a session
-// costs beside a bare Durable Object, on bare workerd. Reports figures and never asserts them: it fails only when a
+// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what sessions and
+// tasks cost beside bare Durable Objects, on bare workerd. Reports figures and never asserts them: it fails only when a
 // worker fails or answers wrongly.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
@@ -8,13 +8,15 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { heading, report } from './lib/report.mjs'
 import { reportSessions } from './lib/report-sessions.mjs'
+import { reportTasks } from './lib/report-tasks.mjs'
 import { measureSessions, sessionParts } from './lib/sessions.mjs'
 import { listWorkers, measureStateless } from './lib/stateless.mjs'
+import { measureTasks, taskParts } from './lib/tasks.mjs'
 import { scenarios } from './scenarios.mjs'
 
 const usage = `usage: npm run bench -- [--quick] [--only NAME]... [--tools COUNT]
   --quick        few rounds: shows that everything runs, the figures are rough
-  --only NAME    "stateless" or "sessions", one scenario of either, or one worker beside raw and floor
+  --only NAME    "stateless", "sessions" or "tasks", one scenario of these, or one worker beside raw and floor
   --tools COUNT  publish COUNT tools instead of 50`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,6 +28,10 @@ const sizes = {
 const sessionSizes = {
   full: { processes: 3, rounds: 20, requests: 40, warmup: 1_000, events: 200, idleStreams: 2_000, idleSeconds: 30 },
   quick: { processes: 1, rounds: 6, requests: 40, warmup: 200, events: 100, idleStreams: 400, idleSeconds: 15 },
+}
+const taskSizes = {
+  full: { processes: 3, rounds: 12, requests: 40, warmup: 150, waitingTasks: 1_000, batches: 3 },
+  quick: { processes: 1, rounds: 5, requests: 40, warmup: 100, waitingTasks: 200, batches: 2 },
 }
 /** Without these two there are no ratios. */
 const bases = ['raw', 'floor']
@@ -44,17 +50,20 @@ try {
 
 async function bench() {
   mkdirSync(results, { recursive: true })
-  const { stateless, sessions } = options
+  const { stateless, sessions, tasks } = options
   const machine = { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg(), node: process.version }
   const outcome = {
     taken: new Date().toISOString(),
     machine,
     ...(stateless && (await measureStateless(stateless, join(results, 'build'), progress))),
     ...(sessions && { sessions: await measureSessions(sessions, join(results, 'build'), progress) }),
+    ...(tasks && { tasks: await measureTasks(tasks, join(results, 'build'), progress) }),
   }
-  const reports = [stateless && report(outcome, scenarios), sessions && reportSessions(outcome.sessions)].filter(
-    Boolean,
-  )
+  const reports = [
+    stateless && report(outcome, scenarios),
+    sessions && reportSessions(outcome.sessions),
+    tasks && reportTasks(outcome.tasks),
+  ].filter(Boolean)
   const aims = reports.flatMap((each) => each.aims)
   writeFileSync(join(results, 'latest.json'), JSON.stringify({ ...outcome, aims }, undefined, 2))
   const texts = reports.map(({ text }) => text)
@@ -70,7 +79,7 @@ function readOptions() {
   const workers = listWorkers(root, toolCount)
   const nameOf = ({ name }) => name
   const statelessNames = [...workers, ...scenarios].map(nameOf)
-  const known = ['stateless', 'sessions', ...statelessNames, ...sessionParts]
+  const known = ['stateless', 'sessions', 'tasks', ...statelessNames, ...sessionParts, ...taskParts]
   const unknown = only.filter((name) => !known.includes(name))
   if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
 
@@ -89,6 +98,11 @@ function readOptions() {
       root,
       size: quick ? sessionSizes.quick : sessionSizes.full,
       parts: pick(sessionParts, (name) => name),
+    },
+    tasks: asks('tasks', taskParts) && {
+      root,
+      size: quick ? taskSizes.quick : taskSizes.full,
+      parts: pick(taskParts, (name) => name),
     },
   }
 }

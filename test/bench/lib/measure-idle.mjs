@@ -109,11 +109,13 @@ async function openStream(name, port, session) {
 
 /** Each stream is a file here, and up to four there while its object and its storage are open. */
 function mostStreams(pid) {
-  const limit = (of) =>
-    Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${of}/limits`, 'latin1'))?.[1] ?? 1_024)
-  return Math.floor(Math.min(limit('self') - 500, limit(pid) / 4 - 100))
+  return Math.floor(Math.min(fileLimit('self') - 500, fileLimit(pid) / 4 - 100))
 }
 
-function residentKb(pid) {
+export function fileLimit(pid) {
+  return Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1] ?? 1_024)
+}
+
+export function residentKb(pid) {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))[1])
 }

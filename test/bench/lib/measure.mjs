@@ -11,7 +11,8 @@ export const settleMs = 2
 
 /**
  * Measures one scenario on running workers: `{ [worker]: { roundsUs, perSecond } }`, a figure for each round.
- * What is sent is `scenario.bytes`, or what `scenario.prepare(worker, connection)` makes for each connection.
+ * What is sent is `scenario.bytes`, or what `scenario.prepare(worker, connection)` makes for each connection; with
+ * `scenario.settleMs` more of the work after its responses belongs to a slice.
  */
 export async function measureScenario(scenario, workers, { rounds, requests, warmup }, verify) {
   const cells = []
@@ -85,16 +86,16 @@ async function openCell(scenario, worker, warmup, verify) {
   verify(worker.name, scenario, first)
   const check = createCheck(worker.name, scenario.name, first)
   await drive(connections, bytes, warmup, check)
-  return { worker, connections, bytes, check, roundsUs: [], perSecond: [] }
+  return { worker, connections, bytes, check, settle: scenario.settleMs ?? settleMs, roundsUs: [], perSecond: [] }
 }
 
-async function measureSlice({ worker, connections, bytes, check, roundsUs, perSecond }, requests) {
-  await sleep(settleMs)
+async function measureSlice({ worker, connections, bytes, check, settle, roundsUs, perSecond }, requests) {
+  await sleep(settle)
   const cpuBefore = cpuNs(worker.pid)
   const before = performance.now()
   await drive(connections, bytes, requests, check)
   const seconds = (performance.now() - before) / 1_000
-  await sleep(settleMs)
+  await sleep(settle)
   roundsUs.push((cpuNs(worker.pid) - cpuBefore) / 1_000 / requests)
   perSecond.push(requests / seconds)
 }

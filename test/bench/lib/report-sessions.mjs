@@ -52,13 +52,13 @@ function streamTable(all, { events }) {
   return formatTable(title, ['worker', 'µs', 'spread', 'events/s', '× object', 'range', '× storing', 'range'], rows)
 }
 
-function cpuCells(all, worker, base) {
+export function cpuCells(all, worker, base) {
   const { cpuUs, spread, requestsPerSecond } = all[worker]
   const figures = [cpuUs.toFixed(0), `±${(spread * 100).toFixed(0)} %`, requestsPerSecond.toFixed(0)]
   return [worker, ...figures, ...ratioCells(all, worker, base)]
 }
 
-function ratioCells(all, worker, base) {
+export function ratioCells(all, worker, base) {
   const { mean, low, high } = ratio(all[worker], all[base])
   return [mean.toFixed(2), `${low.toFixed(2)}-${high.toFixed(2)}`]
 }

@@ -64,11 +64,14 @@ const bench :Workerd.Worker = (
 /**
  * Starts workerd and resolves once it listens. What a worker logs goes nowhere, so that reading it costs nothing;
  * errors are kept for the message. Where the configuration keeps objects in files, they are gone after `stop()`.
+ * @param options `isInspected` opens an inspector as well, on `inspectorPort`
  */
-export async function startWorkerd(config) {
+export async function startWorkerd(config, { isInspected = false } = {}) {
   const folder = mkdtempSync(join(existsSync(fast) ? fast : tmpdir(), 'mcp-edge-bench-'))
   folders.add(folder)
-  const flags = ['serve', config, '--control-fd=3', ...(keepsFiles(config) ? [`--directory-path=state=${folder}`] : [])]
+  const state = keepsFiles(config) ? [`--directory-path=state=${folder}`] : []
+  const inspector = isInspected ? ['--inspector-addr=127.0.0.1:0'] : []
+  const flags = ['serve', config, '--control-fd=3', ...state, ...inspector]
   const child = spawn(binary, flags, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
   running.add(child)
   const exited = once(child, 'exit').then(() => running.delete(child))
@@ -82,8 +85,8 @@ export async function startWorkerd(config) {
     remove(folder)
   }
   try {
-    const port = await listening(child, exited)
-    return { pid: child.pid, port, stop, output: () => output }
+    const ports = await listening(child, exited)
+    return { pid: child.pid, ...ports, stop, output: () => output }
   } catch (error) {
     await stop()
     throw new Error(`workerd did not start from ${config}: ${output || error.message}`, { cause: error })
@@ -108,7 +111,9 @@ function listening(child, exited) {
       const match = /"event":"listen".*?"port":(\d+)/.exec(events)
       if (!match) return
       clearTimeout(timer)
-      resolve(Number(match[1]))
+      // The inspector listens before the worker does.
+      const inspector = /"event":"listen-inspector","port":(\d+)/.exec(events)
+      resolve({ port: Number(match[1]), ...(inspector && { inspectorPort: Number(inspector[1]) }) })
     })
     exited.then(() => reject(new Error('exited')))
   })

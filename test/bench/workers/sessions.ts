@@ -1,6 +1,6 @@
 // This repository with sessions: what workers/mcp.ts is, with the two tools the benchmark calls in one.
 import * as z from 'zod'
-import { keyRing, sessionPort } from '../../../durable-objects/ports.ts'
+import { keyRing, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool } from '../../../src/server/index.ts'
@@ -28,4 +28,4 @@ const server = defineServer({ ...serverInfo, tools: [defineTool(name, { ...optio
 
 export const SessionObject = createSessionObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server) })
+export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
