@@ -156,16 +156,18 @@ export class EventLog {
     return this.exists ? this.#rows<StoredCall & Row>(`select * from call where state = 'running'`) : []
   }
 
-  /** The streams of the calls that have not ended. */
+  /** The streams of the calls that have not ended. Those that wait for a task run no handler, and are no calls here. */
   runningStreams(): number[] {
     if (!this.exists) return []
-    return this.#rows<{ stream: number }>(`select stream from call where state = 'running'`).map(({ stream }) => stream)
+    const running = `select stream from call where state = 'running' and task is null`
+    return this.#rows<{ stream: number }>(running).map(({ stream }) => stream)
   }
 
-  /** The calls that wait for a task, newest last. */
-  waits(task: string): StoredCall[] {
+  /** Which stream waits for which task, newest last. */
+  waits(): { stream: number; task: string }[] {
     if (!this.exists) return []
-    return this.#rows<StoredCall & Row>(`select * from call where state = 'running' and task = ? order by stream`, task)
+    const waiting = `select stream, task from call where state = 'running' and task is not null order by stream`
+    return this.#rows<{ stream: number; task: string }>(waiting)
   }
 
   /** True while a call runs that does not wait for an answer or a task. */

@@ -1,5 +1,7 @@
 // Finding objects and calling them. The one function that calls objects is here.
 
+import { ProtocolError } from '../src/protocol/errors.ts'
+
 type SessionObject = InstanceType<ReturnType<typeof import('./session.ts').createSessionObject>>
 type TaskObject = InstanceType<ReturnType<typeof import('./task.ts').createTaskObject>>
 type PrincipalObject = import('./principal.ts').PrincipalObject
@@ -23,6 +25,14 @@ export function principalObject({ PRINCIPAL }: Cloudflare.Env, digest: string): 
   return PRINCIPAL.getByName(digest)
 }
 
+/** Further ahead the platform sets no alarm: nobody will miss it. */
+const FAR_MS = 100 * 365 * 24 * 60 * 60 * 1000
+
+/** Sets the alarm of an object, or none for a time that never comes. */
+export function setAlarm(storage: DurableObjectStorage, at: number): void {
+  void (at > Date.now() + FAR_MS ? storage.deleteAlarm() : storage.setAlarm(at))
+}
+
 const ATTEMPTS = 3
 
 /**
@@ -41,6 +51,15 @@ export async function callObject<S, T>(
       if (!isIdempotent || !isTransient(error) || attempt === ATTEMPTS) throw error
       await scheduler.wait(50 * 2 ** attempt * (1 + Math.random()))
     }
+  }
+}
+
+/** @throws {ProtocolError} Unavailable when what was called cannot be reached */
+export async function reach<T>(what: 'session' | 'task', call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (cause) {
+    throw Object.assign(new ProtocolError('Unavailable', `The ${what} cannot be reached: try again`), { cause })
   }
 }
 

@@ -4,7 +4,7 @@ import { SESSION_PROTOCOL, type SessionCall, type SessionReply } from '../src/ht
 import type { SessionPort } from '../src/http/session.ts'
 import type { Server } from '../src/server/define-server.ts'
 import type { SealingKeys } from '../src/server/ports.ts'
-import { callObject, sessionObject, type SessionStub } from './objects.ts'
+import { callObject, reach, sessionObject, type SessionStub } from './objects.ts'
 import { interruptedMessage, mayRepeat } from './session-methods.ts'
 
 export { taskPort } from './task-port.ts'
@@ -41,9 +41,10 @@ export function sessionPort(server: Server): SessionPort {
         return lost(sent, error)
       }
     },
-    notified: (env, id, method, params) => call(env, id, async (object) => object.notified(method, params)),
-    answered: (env, id, answer) => call(env, id, async (object) => object.answered(answer)),
-    end: (env, id, expiresAt) => call(env, id, async (object) => object.end(expiresAt)),
+    notified: (env, id, method, params) =>
+      reach('session', () => call(env, id, async (object) => object.notified(method, params))),
+    answered: (env, id, answer) => reach('session', () => call(env, id, async (object) => object.answered(answer))),
+    end: (env, id, expiresAt) => reach('session', () => call(env, id, async (object) => object.end(expiresAt))),
     async connect(env, { objectId, stream, after }) {
       const query = new URLSearchParams({ protocol: String(SESSION_PROTOCOL), stream: String(stream) })
       if (after !== undefined) query.set('after', after)

@@ -3,6 +3,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { limits } from '../src/limits.ts'
+import { setAlarm } from './objects.ts'
 
 /** A task that was made. */
 export interface OpenedTask {
@@ -98,7 +99,7 @@ export class PrincipalObject extends DurableObject<Cloudflare.Env> {
 
   #arm(): void {
     const [row] = this.#rows<{ at: number | null }>('select min(expires_at) as at from task')
-    if (row?.at) void this.ctx.storage.setAlarm(row.at)
+    if (row?.at) setAlarm(this.ctx.storage, row.at)
   }
 
   #sql(query: string, ...bindings: SqlStorageValue[]): void {

@@ -131,6 +131,7 @@ export class Session implements CallHost, WaitsHost {
     const { request } = call
     if (request.method === 'ping') return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
     if (OWN_METHODS.has(request.method)) return this.#answerOwn(request)
+    if (request.method === 'tasks/result' && call.takesStream) return this.#awaitTask(call)
     const parked = this.#log.runningStreams().filter((stream) => !this.#liveOf(stream)).length
     if (this.#live.size + parked >= limits.sessionCalls) {
       return refused(
@@ -138,7 +139,6 @@ export class Session implements CallHost, WaitsHost {
         new ProtocolError('InvalidRequest', 'Invalid request: too many calls of this session at once'),
       )
     }
-    if (request.method === 'tasks/result' && call.takesStream) return this.#awaitTask(call)
     const live = new LiveCall(this, call)
     this.#live.add(live)
     return live.start()
@@ -265,7 +265,7 @@ export class Session implements CallHost, WaitsHost {
     const open = asks.find((known) => known.stream === stream && known.wire === wire)
     const id = open?.id ?? crypto.randomUUID()
     if (!open) {
-      if (asks.length >= limits.sessionAsks)
+      if (asks.filter(({ expires_at }) => expires_at !== NEVER).length >= limits.sessionAsks)
         throw new ToolError(`The user cannot be asked now: ${limits.sessionAsks} asks of this session are open already`)
       const expires_at = Date.now() + ttlMs
       this.#log.addAsk({ id, stream, key, wire, method, expires_at })

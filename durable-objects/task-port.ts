@@ -7,7 +7,7 @@ import { digestOf } from '../src/server/canonical.ts'
 import { isAnonymous } from '../src/server/ports.ts'
 import type { CreatedTask, TaskCall, TaskOwner, TaskPage, TaskPort, TaskWait } from '../src/server/task-port.ts'
 import { expiryOf } from '../src/server/tasks.ts'
-import { callObject, principalObject, taskObject, type PrincipalStub, type TaskStub } from './objects.ts'
+import { callObject, principalObject, reach, taskObject, type PrincipalStub, type TaskStub } from './objects.ts'
 
 /** The code a socket is closed with when the task is at its end. */
 const ENDED = 1000
@@ -47,7 +47,7 @@ async function ask<T>(
   use: (object: TaskStub) => Promise<T>,
 ): Promise<T | undefined> {
   if (!isTaskId(env, taskId)) return undefined
-  return reach(() => callObject(() => taskObject(env, taskId), use, true))
+  return reach('task', () => callObject(() => taskObject(env, taskId), use, true))
 }
 
 function isTaskId({ TASK }: Cloudflare.Env, taskId: string): boolean {
@@ -59,15 +59,6 @@ function isTaskId({ TASK }: Cloudflare.Env, taskId: string): boolean {
   } catch {
     // Made up, or of another kind of object.
     return false
-  }
-}
-
-/** @throws {ProtocolError} Unavailable when an object cannot be reached */
-async function reach<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (cause) {
-    throw Object.assign(unreachable(), { cause })
   }
 }
 
@@ -101,7 +92,7 @@ async function atPrincipal<T>(
   use: (object: PrincipalStub) => Promise<T>,
 ): Promise<T> {
   const digest = await digestOf(principal)
-  return reach(() => callObject(() => principalObject(env, digest), use, true))
+  return reach('task', () => callObject(() => principalObject(env, digest), use, true))
 }
 
 /** Waits at a socket of the task, which lets its object sleep meanwhile. */
@@ -118,10 +109,6 @@ async function wait(env: Cloudflare.Env, owner: TaskOwner, taskId: string, { sig
   }
   // Nobody is there to be answered.
   return undefined
-}
-
-function unreachable(): ProtocolError {
-  return new ProtocolError('Unavailable', 'The task cannot be reached: try again')
 }
 
 /** The code a socket is closed with, by the other end or because the client left. */

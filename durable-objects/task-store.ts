@@ -27,6 +27,8 @@ export interface TaskRecord {
   wakeAt?: number
   /** True while somebody has not been told of the last change. */
   isUntold: boolean
+  /** Of all answers there were. */
+  answerBytes: number
 }
 
 /** An entry `ask:…`, by the handler's key. */

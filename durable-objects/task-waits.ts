@@ -4,6 +4,7 @@
 
 import { ownerOf, resultOf } from '../src/http/legacy-tasks.ts'
 import type { SessionCall, SessionReply } from '../src/http/session-call.ts'
+import { limits } from '../src/limits.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
 import { relatedTo } from '../src/protocol/legacy/tasks.ts'
@@ -51,10 +52,7 @@ export class TaskWaits {
     const taskId = stringParam(request.params, 'taskId')
     const snapshot = await this.#host.tasks.get(this.#host.env, ownerOf(facts), taskId)
     if (!snapshot || isFinal(snapshot.state)) return final(request, taskId, snapshot)
-    // Whoever asks anew does not come back to a stream it has left.
-    for (const { stream } of this.#log.waits(taskId)) {
-      if (this.#host.isLeft(stream)) this.#host.endStream(stream, 'cancelled')
-    }
+    this.#makeRoom(taskId)
     const stream = this.#host.beginWait(call, taskId)
     try {
       await this.#watch(stream, taskId, call)
@@ -63,6 +61,22 @@ export class TaskWaits {
       throw error
     }
     return { kind: 'stream', stream }
+  }
+
+  /**
+   * Ends waits that nobody comes back to: those for the same task whose client has left, since it asks anew; over the cap
+   * also others, those that were left first. A client that leaves is not always seen to.
+   * @throws {ProtocolError} when there is no such wait, and too many others
+   */
+  #makeRoom(taskId: string): void {
+    const waits = this.#log.waits()
+    const left = waits.filter(({ stream }) => this.#host.isLeft(stream))
+    for (const { stream, task } of left) if (task === taskId) this.#host.endStream(stream, 'cancelled')
+    if (this.#log.waits().length < limits.sessionWaits) return
+    const oldest = left.find(({ task }) => task !== taskId) ?? waits.find(({ task }) => task === taskId)
+    if (!oldest)
+      throw new ProtocolError('InvalidRequest', 'Invalid request: too many streams of this session wait for tasks')
+    this.#host.endStream(oldest.stream, 'cancelled')
   }
 
   /** Makes sure that the task of a stream knows of it: news may have been lost. */
@@ -128,9 +142,10 @@ export class TaskWaits {
     this.#log.remember(stream, { a: { ...memory.a, [key]: { id } } })
   }
 
-  /** Sends a notification of a task on the newest stream that waits for it. @returns false when there is none */
+  /** Sends a notification of a task on the newest stream that waits for it, if it can be on one somebody reads. */
   said(taskId: string, method: string, params: JsonObject): boolean {
-    const stream = this.#log.waits(taskId).at(-1)?.stream
+    const streams = this.#log.waits().flatMap(({ stream, task }) => (task === taskId ? [stream] : []))
+    const stream = streams.findLast((each) => !this.#host.isLeft(each)) ?? streams.at(-1)
     if (stream !== undefined) this.#host.publish(stream, notificationMessage(method, params))
     return stream !== undefined
   }

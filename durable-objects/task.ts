@@ -19,7 +19,7 @@ import { answerFrom, type AskRecord, type JournalChange } from '../src/server/jo
 import { isAnonymous, type Ask, type InputRequest, type Topic } from '../src/server/ports.ts'
 import { TASK_PROTOCOL, type TaskCall, type TaskOwner, type TaskUpdate } from '../src/server/task-port.ts'
 import { cancelled, created, done, expiryOf, isFinal, reported, STATUS_CHARS, waiting } from '../src/server/tasks.ts'
-import { callObject, principalObject, sessionObject, type SessionStub } from './objects.ts'
+import { callObject, principalObject, sessionObject, setAlarm, type SessionStub } from './objects.ts'
 import { TaskRun, type RunHost } from './task-run.ts'
 import { TaskStore, type StoredTaskAsk, type TaskRecord, type Watcher } from './task-store.ts'
 
@@ -141,6 +141,7 @@ export class Task implements RunHost {
       attempts: 0,
       isParked: false,
       isUntold: false,
+      answerBytes: 0,
     }
     this.#store.create(record, call)
     this.#arm()
@@ -170,17 +171,30 @@ export class Task implements RunHost {
     if (!record) return undefined
     if (record.state.phase !== 'input_required') return {}
     const answered = this.#store.openAsks().filter(({ ask }) => Object.hasOwn(responses, ask.key))
-    const large = answered.find(({ ask }) => !fits(responses[ask.key]))
-    if (large) return { tooLarge: large.ask.key }
+    const large = this.#firstTooLarge(answered.map(({ ask }) => [ask.key, responses[ask.key]]))
+    if (large !== undefined) return { tooLarge: large }
     for (const open of answered) this.#settle(open, answerFrom(responses[open.ask.key]))
     return {}
+  }
+
+  /** The key of the first answer that is too large, alone or with all there were. */
+  #firstTooLarge(answers: readonly [key: string, raw: unknown][]): string | undefined {
+    let bytes = this.#store.record!.answerBytes
+    const large = answers.find(([, raw]) => {
+      const own = byteLength(raw)
+      bytes += own
+      return own > limits.eventBytes || bytes > limits.taskStepBytes
+    })
+    return large?.[0]
   }
 
   /** Takes the answer of a session's client to one ask; the first one counts. */
   answered(owner: TaskOwner, key: string, raw: unknown): void {
     if (this.#owned(owner)?.state.phase !== 'input_required') return
     const open = this.#store.openAsks().find(({ ask }) => ask.key === key)
-    if (open) this.#settle(open, fits(raw) ? raw : { refused: 'the answer is too large to be kept' })
+    if (!open) return
+    const isTooLarge = this.#firstTooLarge([[key, raw]]) !== undefined
+    this.#settle(open, isTooLarge ? { refused: 'the answer is too large to be kept' } : raw)
   }
 
   cancel(owner: TaskOwner): { before: TaskSnapshot; now: TaskSnapshot } | undefined {
@@ -368,7 +382,8 @@ export class Task implements RunHost {
     this.#store.putAsk(key, { ...open, isOpen: false })
     this.#store.putAnswer(key, raw)
     const isAsking = this.#store.openAsks().length > 0
-    this.#moved({ attempts: 0, isParked: false }, waiting(this.#store.record!.state, isAsking, Date.now()))
+    const answerBytes = this.#store.record!.answerBytes + byteLength(raw)
+    this.#moved({ attempts: 0, isParked: false, answerBytes }, waiting(this.#store.record!.state, isAsking, Date.now()))
     this.#arm()
     if (this.#run) this.#run.answered(key, wire, raw)
     else this.#enter()
@@ -499,7 +514,7 @@ export class Task implements RunHost {
     )
     run?.end('the task expired')
     await this.#store.deleteAll()
-    if (run) this.#state.abort('the task expired')
+    if (run) this.#state.abort('the task expired', { retryAlarm: false })
   }
 
   /** Makes sure the alarm rings when something has to be done next: never later, and not earlier once nothing runs. */
@@ -512,7 +527,7 @@ export class Task implements RunHost {
     const isSoonEnough = this.#alarmAt > now && this.#alarmAt <= next
     if (next === this.#alarmAt || (isSoonEnough && !isIdle)) return
     this.#alarmAt = next
-    void (next === Infinity ? this.#state.storage.deleteAlarm() : this.#state.storage.setAlarm(next))
+    setAlarm(this.#state.storage, next)
   }
 
   #next({ state, isParked, wakeAt = Infinity, isUntold }: TaskRecord, now: number): number {
@@ -534,6 +549,6 @@ export class Task implements RunHost {
   }
 }
 
-function fits(raw: unknown): boolean {
-  return encoder.encode(JSON.stringify(raw) ?? '').byteLength <= limits.eventBytes
+function byteLength(raw: unknown): number {
+  return encoder.encode(JSON.stringify(raw) ?? '').byteLength
 }

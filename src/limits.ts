@@ -55,6 +55,8 @@ export const limits = {
   callAttempts: 3,
   /** Calls of one session that may run, or wait for an answer, at once. */
   sessionCalls: 32,
+  /** Streams of one session that may wait for tasks. Their clients may have left without being seen to. */
+  sessionWaits: 32,
   /** Asks of one session that may be open at once. */
   sessionAsks: 32,
   /** Resources one session may subscribe to. */
@@ -93,7 +95,7 @@ export const limits = {
   taskAsks: 32,
   /** Steps and sleeps one task may remember: every entry of its handler loads them. */
   taskSteps: 10_000,
-  /** Bytes of the results of a task's steps. */
+  /** Bytes of the results of a task's steps, and as many of answers: every entry of its handler loads them. */
   taskStepBytes: 16 * 1024 * 1024,
   /** Bytes of what a task came to. More is refused, and says so. */
   taskResultBytes: 16 * 1024 * 1024,

@@ -32,10 +32,9 @@ export function reported(state: TaskState, message: string, now: number): TaskSt
   return isFinal(state) || state.message === message ? state : { ...state, message, updatedAt: iso(now) }
 }
 
-/** A task that waits for answers, or works again when there are none to wait for. */
+/** A task whose asks changed: it waits for answers, or works again when there are none to wait for. */
 export function waiting(state: TaskState, isAsking: boolean, now: number): TaskState {
-  const phase = isAsking ? 'input_required' : 'working'
-  return isFinal(state) || state.phase === phase ? state : { ...state, phase, updatedAt: iso(now) }
+  return isFinal(state) ? state : { ...state, phase: isAsking ? 'input_required' : 'working', updatedAt: iso(now) }
 }
 
 /** A task that came to its end. What went wrong is its last message; a success needs none. */
@@ -58,7 +57,7 @@ export function cancelled(state: TaskState, now: number): TaskState {
 export function lifetime({ ttlMs }: TaskOptions, auth: Auth, requested?: number): number | null {
   const most = isAnonymous(auth) ? limits.anonymousTaskTtlMs : limits.taskTtlMs
   if (requested === undefined) return ttlMs === undefined ? limits.defaultTaskTtlMs : ttlMs
-  const cap = ttlMs === null ? Number.POSITIVE_INFINITY : Math.max(most, ttlMs ?? 0)
+  const cap = ttlMs === null ? Number.MAX_SAFE_INTEGER : Math.max(most, ttlMs ?? 0)
   return Math.max(limits.minTaskTtlMs, Math.min(Math.ceil(requested), cap))
 }
 

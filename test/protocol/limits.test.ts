@@ -36,6 +36,7 @@ test('the caps are these', () => {
     eventBytes: 1_900_000,
     callAttempts: 3,
     sessionCalls: 32,
+    sessionWaits: 32,
     sessionAsks: 32,
     sessionSubscriptions: 500,
     streamGraceMs: 300_000,

@@ -303,6 +303,7 @@ describe('two asks', () => {
     const answering = object.answered({ kind: 'answer', id: ask.id as string, ...named('Ann') })
     const telling = object.taskChanged(stale)
     await Promise.all([answering, telling])
+    await object.taskChanged(stale)
     await session.reply(other.id, named('Bob'))
     await stream.rest()
     expect(messagesOf(stream).filter(isAsk)).toEqual([ask, other])

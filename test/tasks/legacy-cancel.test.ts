@@ -6,12 +6,13 @@ import { describe, expect, test } from 'vitest'
 import { ProtocolError, ToolError, type CallContext } from '../../src/server/index.ts'
 import { legacy } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
-import { hibernate as hibernateSession, isAsk } from '../sessions/support.ts'
+import { hibernate as hibernateSession, isAsk, type OwnSession } from '../sessions/support.ts'
 import {
   CANCELLED,
   describeCallers,
   isMethod,
   messagesOf,
+  openStreams,
   sessionAs,
   takenBack,
   TASKS_REVISION,
@@ -249,35 +250,33 @@ describe('cancelling a task that is waited for', () => {
 describe('the calls of a session', () => {
   const TOO_MANY = { status: 400, code: -32600, message: expect.stringContaining('too many calls') }
 
-  test('are counted with its waits, of every kind', async () => {
-    withLimits({ sessionCalls: 2 })
+  test('are counted with its waits that take no stream', async () => {
+    withLimits({ sessionCalls: 1 })
     begin()
     const session = await taskSession(fetcher)
     const { taskId } = await session.callTask('endings')
-    const stream = await waitOn(session, taskId)
     const json = session.taskResult(taskId, { accept: 'application/json' })
     await scheduler.wait(20)
-    expect(await session.error('tasks/result', { taskId })).toEqual(TOO_MANY)
     expect(await session.error('tools/call', { name: 'quick' })).toEqual(TOO_MANY)
     const other = await taskSession(fetcher)
     expect((await other.task(taskId)).status).toBe('working')
     go.open()
-    await Promise.all([stream.rest(), json])
+    await json
     expect((await session.task(taskId)).status).toBe('completed')
   })
 
-  test('are counted with its waits after it slept', async () => {
+  test('are not counted with streams that wait, awake or after it slept', async () => {
     withLimits({ sessionCalls: 1 })
     begin()
     const session = await taskSession(fetcher)
     const { taskId } = await session.callTask('endings')
     const stream = await waitOn(session, taskId)
     await stream.next()
+    expect((await session.task(taskId)).status).toBe('working')
     await hibernateSession(session)
-    expect(await session.error('tasks/get', { taskId })).toEqual(TOO_MANY)
+    expect((await session.task(taskId)).status).toBe('working')
     go.open()
     await stream.rest()
-    expect((await session.task(taskId)).status).toBe('completed')
   })
 
   test('are not counted with its tasks', async () => {
@@ -287,5 +286,69 @@ describe('the calls of a session', () => {
     const tasks = [await session.callTask('endings'), await session.callTask('endings')]
     for (const { taskId } of tasks) expect((await session.task(taskId)).status).toBe('working')
     go.open()
+  })
+})
+
+describe('the streams of a session that wait', () => {
+  const tasksOf = async (session: OwnSession, count: number): Promise<string[]> => {
+    const tasks = await Promise.all(Array.from({ length: count }, () => session.callTask('endings')))
+    return tasks.map(({ taskId }) => taskId)
+  }
+
+  test('are so many at most, and a further one is refused while all of them are read', async () => {
+    withLimits({ sessionWaits: 2 })
+    begin()
+    const session = await taskSession(fetcher)
+    const [first, second, third] = await tasksOf(session, 3)
+    const streams = [await waitOn(session, first!), await waitOn(session, second!)]
+    expect(await session.error('tasks/result', { taskId: third })).toMatchObject({ status: 400, code: -32600 })
+    expect((await session.task(third!)).status).toBe('working')
+    go.open()
+    await Promise.all(streams.map((stream) => stream.rest()))
+    expect((await session.taskResult(third!)).content).toBeDefined()
+  })
+
+  test('give way when their clients have left', async () => {
+    withLimits({ sessionWaits: 2 })
+    begin()
+    const session = await taskSession(fetcher)
+    const [first, second, third] = await tasksOf(session, 3)
+    const left = await waitOn(session, first!)
+    const stays = await waitOn(session, second!)
+    await left.next()
+    await left.cancel()
+    await eventually(async () => (await openStreams(session)) === 1)
+    const fresh = await waitOn(session, third!)
+    go.open()
+    for (const stream of [stays, fresh]) expect((await stream.rest()).at(-1)?.result).toBeDefined()
+    expect(await session.get({ 'last-event-id': left.lastEventId! })).toMatchObject({ status: 405 })
+  })
+
+  test('leave room for what ordinary calls ask', async () => {
+    withLimits({ sessionAsks: 1 })
+    begin()
+    const session = await taskSession(fetcher)
+    const { taskId } = await session.callTask('asks')
+    const waiting = await waitOn(session, taskId)
+    await waiting.until(isAsk)
+    const calling = await session.callStream('asks')
+    const { id } = await calling.until(isAsk)
+    await session.reply(id, { result: { action: 'decline' } })
+    expect((await calling.rest()).at(-1)?.result?.['content']).toEqual([{ type: 'text', text: 'decline' }])
+  })
+
+  test('of one task give way to newer ones, also when nobody saw their clients leave', async () => {
+    withLimits({ sessionWaits: 2 })
+    begin()
+    const session = await taskSession(fetcher)
+    const [taskId] = await tasksOf(session, 1)
+    const streams = []
+    for (let i = 0; i < 4; i++) {
+      streams.push(await waitOn(session, taskId!))
+      await streams[i]!.next()
+    }
+    go.open()
+    const ends = await Promise.all(streams.map(async (stream) => (await stream.rest()).at(-1)?.result !== undefined))
+    expect(ends).toEqual([false, false, true, true])
   })
 })

@@ -2,7 +2,7 @@
 // @see 2025-11-25 basic/utilities/tasks, Task Listing; Task Isolation and Access Control
 
 import { env } from 'cloudflare:workers'
-import { runDurableObjectAlarm } from 'cloudflare:test'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { describe, expect, test } from 'vitest'
 import { digestOf } from '../../src/server/canonical.ts'
 import { legacy, modern, TASKS, type LegacyClient, type LegacyTask } from '../support/client.ts'
@@ -10,7 +10,7 @@ import { serve } from '../support/serve.ts'
 import { isAsk } from '../sessions/support.ts'
 import { describeCallers, sessionAs, TASKS_REVISION, taskSession, waitOn } from './legacy-support.ts'
 import * as z from 'zod'
-import { accept, as, byHeader, eventually, gate, later, ring, storedOf, taskTool, withLimits } from './support.ts'
+import { accept, as, byHeader, eventually, gate, later, recordOf, ring, taskTool, withLimits } from './support.ts'
 
 let go = gate()
 const quick = taskTool('quick', () => 'quick')
@@ -18,12 +18,14 @@ const held = taskTool('held', async () => {
   await go.opened
   return 'done'
 })
+let ran = 0
+const counts = taskTool('counts', () => `${++ran}`)
 const fails = taskTool('fails', () => ({ content: [{ type: 'text', text: 'no' }], isError: true }))
 const asks = taskTool('asks', async (ctx) => {
   const { action } = await ctx.elicit('who', { message: 'Who?', schema: z.object({ name: z.string() }) })
   return action
 })
-const fetcher = serve({ tools: [quick, held, fails, asks] }, { authenticate: byHeader })
+const fetcher = serve({ tools: [counts, quick, held, fails, asks] }, { authenticate: byHeader })
 
 const UNKNOWN = { status: 200, code: -32602, message: 'Invalid params: no such task' }
 const BAD_CURSOR = { status: 200, code: -32602, message: expect.stringContaining('cursor') }
@@ -146,13 +148,15 @@ describeCallers('tasks/list', (open) => {
   })
 
   test('has no task of the extension, which counts as open all the same', async () => {
+    withLimits({ tasksPage: 1 })
     const ann = somebody()
     const me = await client(ann)
     const other = modern(fetcher, { capabilities: TASKS, headers: as(ann) })
     const { taskId } = await other.callTask('quick')
-    expect((await listed(me)).tasks).toEqual([])
+    expect(await listed(me)).toEqual({ tasks: [], pages: 1 })
     const [own] = await make(me, 1)
-    expect((await listed(me)).tasks.map((task) => task.taskId)).toEqual([own])
+    const { tasks, pages } = await listed(me)
+    expect([tasks.map((task) => task.taskId), pages]).toEqual([[own], 1])
     expect((await other.task(taskId)).taskId).toBe(taskId)
   })
 
@@ -172,25 +176,43 @@ describeCallers('tasks/list', (open) => {
     expect(between.got).toBe(between.listed)
     await ring(created.taskId)
     expect(await both()).toEqual({ got: false, listed: false })
-    expect((await listed(me)).tasks.map(({ taskId }) => taskId)).toEqual([stays])
+    withLimits({ tasksPage: 1 })
+    const { tasks, pages } = await listed(me)
+    expect([tasks.map(({ taskId }) => taskId), pages]).toEqual([[stays], 1])
   })
 
   test('leaves nothing behind once everything has expired', async () => {
     const ann = somebody()
     const me = await client(ann)
-    const { taskId } = await me.callTask('quick', {}, { ttl: 60_000 })
-    await me.settled(taskId)
-    await eventually(async () => !(await storedOf(taskId)).entries['task']?.['isUntold' as never])
-    const { nextCursor } = await me.result('tasks/list')
-    expect(nextCursor).toBeUndefined()
-    later(60_000)
-    await ring(taskId)
     const index = env.PRINCIPAL.getByName(await digestOf(ann))
-    await runDurableObjectAlarm(index)
-    expect(await runDurableObjectAlarm(index)).toBe(false)
+    const alarm = () => runInDurableObject(index, (_object, { storage }) => storage.getAlarm())
+    for (const ttl of [60_000, 120_000]) {
+      const { taskId } = await me.callTask('quick', {}, { ttl })
+      await me.settled(taskId)
+      await eventually(async () => !(await recordOf(taskId)).isUntold)
+    }
+    later(60_000)
+    expect(await runDurableObjectAlarm(index)).toBe(true)
+    expect((await alarm())! - Date.now()).toBeGreaterThan(50_000)
+    later(60_000)
+    expect(await runDurableObjectAlarm(index)).toBe(true)
+    expect(await alarm()).toBe(null)
     expect(await me.result('tasks/list')).toEqual({ tasks: [] })
     expect(await me.error('tasks/list', { cursor: btoa('tasks:1') })).toEqual(BAD_CURSOR)
   })
+})
+
+test('a task whose client left before it was told the id does not run', async () => {
+  ran = 0
+  const me = legacy(fetcher, TASKS_REVISION, { headers: as(somebody()) })
+  const hangUp = new AbortController()
+  const params = { name: 'counts', task: {} }
+  const left = me.request('tools/call', params, { signal: hangUp.signal }).catch(() => undefined)
+  hangUp.abort()
+  await left
+  await eventually(async () => (await listed(me)).tasks[0]?.status === 'cancelled')
+  await me.callTask('counts')
+  await eventually(() => ran === 1)
 })
 
 describeCallers('a task that is not the callers', (open) => {

@@ -10,6 +10,7 @@ import { isAsk, logsOf, NOTHING, storageOf } from '../sessions/support.ts'
 import {
   isMethod,
   messagesOf,
+  openStreams,
   PROGRESS,
   related,
   STATUS,
@@ -134,6 +135,22 @@ describe('progress', () => {
     expect([older, newest, foreign].map((stream) => messagesOf(stream).at(-1)?.result?.['content'])).toEqual(
       Array.from({ length: 3 }, () => [{ type: 'text', text: 'said' }]),
     )
+  })
+
+  test('goes to the newest wait that is not left', async () => {
+    begin()
+    const session = await taskSession(fetcher)
+    const { taskId } = await session.callTask('talks', {}, { progressToken: 'p' })
+    const stays = await waitOn(session, taskId)
+    await stays.next()
+    const left = await waitOn(session, taskId)
+    await left.next()
+    await left.cancel()
+    await eventually(async () => (await openStreams(session)) === 1)
+    open(0)
+    open(1)
+    await stays.rest()
+    expect(progressOf(stays)).toHaveLength(2)
   })
 
   test('that nobody listens for is dropped, and the status keeps it', async () => {

@@ -29,6 +29,7 @@ import {
   takenBack,
   TASKS_REVISION,
   taskSession,
+  unreachable,
   waitOn,
 } from './legacy-support.ts'
 import {
@@ -42,6 +43,7 @@ import {
   recordOf,
   ring,
   storedOf,
+  stubOf as taskStub,
   taskTool,
   textOf,
   withLimits,
@@ -64,6 +66,13 @@ const held = async (): Promise<void> => {
 }
 
 const form = taskTool('form', askName)
+const both = taskTool('both', async (ctx) => {
+  const [first, second] = await Promise.all([
+    ctx.elicit('a', { message: 'First?', schema: Name }),
+    ctx.elicit('b', { message: 'Second?', schema: Name }),
+  ])
+  return `${first.content?.name} ${second.content?.name}`
+})
 const talkative = taskTool('talkative', async (ctx) => {
   ctx.progress(1)
   const name = await askName(ctx)
@@ -91,7 +100,7 @@ const sleeper = taskTool('sleeper', async (ctx) => {
   return 'slept'
 })
 
-const fetcher = serve({ tools: [burst, form, talkative, working, worksOn, sleeper] })
+const fetcher = serve({ tools: [both, burst, form, talkative, working, worksOn, sleeper] })
 
 async function waiting(tool: string, options = {}) {
   const session = await taskSession(fetcher)
@@ -242,7 +251,7 @@ const statesOf = async (session: OwnSession): Promise<unknown[]> =>
   (await query(session, 'select state from call order by stream')).map(({ state }) => state)
 
 /** What tasks tell a session meanwhile does not get there. */
-async function unreachable(session: OwnSession, during: () => Promise<void>): Promise<void> {
+async function silenced(session: OwnSession, during: () => Promise<void>): Promise<void> {
   const spy = await runInDurableObject(stubOf(session), (object) => {
     const { inner } = object as unknown as { inner: { taskChanged(): boolean } }
     return vi.spyOn(inner, 'taskChanged').mockImplementation(() => {
@@ -306,7 +315,7 @@ describe('a wait that its client has left', () => {
   })
 
   test('does not take the place of another for ever', async () => {
-    withLimits({ sessionCalls: 3 })
+    withLimits({ sessionWaits: 3 })
     const { session, taskId, stream } = await asked()
     await stream.cancel()
     for (let i = 0; i < 6; i++) {
@@ -409,7 +418,7 @@ describe('a wait over objects that die', () => {
 
   test('is told by the alarm what could not be told before', async () => {
     const { session, taskId, stream, ask } = await asked()
-    await unreachable(session, async () => {
+    await silenced(session, async () => {
       await session.reply(ask.id, named('Ann'))
       await session.settled(taskId)
       await eventually(async () => (await recordOf(taskId)).isUntold)
@@ -422,13 +431,51 @@ describe('a wait over objects that die', () => {
     await eventually(async () => !(await recordOf(taskId)).isUntold)
   })
 
+  test('is told what could not be told before when its client comes back', async () => {
+    const { session, taskId, stream, ask } = await asked()
+    await stream.cancel()
+    await silenced(session, async () => {
+      await session.reply(ask.id, named('Ann'))
+      await session.settled(taskId)
+      await eventually(async () => (await recordOf(taskId)).isUntold)
+    })
+    const again = await session.resume(stream)
+    expect(await endOf(again)).toBe('Ann')
+  })
+
+  test('is refused for now where its task cannot be reached, and leaves nothing that waits', async () => {
+    const session = await taskSession(fetcher)
+    const { taskId } = await session.callTask('form')
+    await parked(taskId)
+    await unreachable(taskStub(taskId), 'watch', async () => {
+      expect(await session.error('tasks/result', { taskId })).toMatchObject({ status: 503, code: -32603 })
+    })
+    expect(await statesOf(session)).toEqual(['cancelled'])
+    const { result } = await session.talkTask(taskId, () => named('Ann'))
+    expect(result.content[0]?.text).toBe('Ann')
+  })
+
+  test('can be answered again where an answer did not reach its task', async () => {
+    const { session, taskId, stream, ask } = await asked('both')
+    const other = await stream.until(isAsk)
+    await unreachable(taskStub(taskId), 'answered', async () => {
+      expect((await session.reply(ask.id, named('Ann'))).status).toBeGreaterThanOrEqual(400)
+    })
+    await session.reply(other.id, named('Bob'))
+    await eventually(async () => Object.hasOwn((await storedOf(taskId)).entries, 'answer:b'))
+    await scheduler.wait(20)
+    expect((await session.reply(ask.id, named('Ann'))).status).toBe(202)
+    expect(await endOf(stream)).toBe('Ann Bob')
+    expect(messagesOf(stream).filter(isAsk)).toHaveLength(2)
+  })
+
   test('in a session that cannot be reached does not keep those of others waiting', async () => {
     const sessions = [await taskSession(fetcher), await taskSession(fetcher)]
     const { taskId } = await sessions[0]!.callTask('form')
     for (const [lost, other] of [sessions, sessions.toReversed()] as [OwnSession, OwnSession][]) {
       const streams = [await waitOn(lost, taskId), await waitOn(other, taskId)] as const
       const asks = [await streams[0].until(isAsk), await streams[1].until(isAsk)]
-      await unreachable(lost, async () => {
+      await silenced(lost, async () => {
         await other.reply(asks[1]!.id, named('A'))
         const again = await streams[1].until(isAsk)
         expect(again.id).not.toBe(asks[1]!.id)
@@ -505,6 +552,17 @@ describe('a session that waits', () => {
     expect(await statesOf(session)).toEqual(['running'])
     await session.reply(ask.id, named('Ann'))
     expect(await endOf(stream)).toBe('Ann')
+  })
+
+  test('keeps a wait on which nothing has been said', async () => {
+    isHeld = true
+    const session = await taskSession(serve({ tools: [working] }, { vars: { SSE_PRIMING: 'off' } }))
+    const { taskId } = await session.callTask('working')
+    const stream = await waitOn(session, taskId)
+    await ringSession(session)
+    expect(await storageOf(session)).toMatchObject({ rows: { call: 1, event: 0 } })
+    isHeld = false
+    expect(await endOf(stream)).toBe('done')
   })
 
   test('forgets them when it is idle and nobody is connected; the task goes on', async () => {

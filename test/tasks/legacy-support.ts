@@ -2,7 +2,7 @@
 // sessions that die.
 
 import { runInDurableObject } from 'cloudflare:test'
-import { describe } from 'vitest'
+import { describe, vi } from 'vitest'
 import { legacy, RELATED_TASK } from '../support/client.ts'
 import type {
   ClientOptions,
@@ -47,6 +47,14 @@ export function waitOn(session: Session, taskId: string, options?: RequestOption
   return session.stream('tasks/result', { taskId }, options)
 }
 
+/** How many streams of a session have a connection, as far as its object knows. */
+export function openStreams(session: OwnSession): Promise<number> {
+  return runInDurableObject(
+    stubOf(session),
+    (_object, state) => state.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN).length,
+  )
+}
+
 /** The messages of a stream so far. */
 export const messagesOf = ({ read }: SessionStream): Message[] => read.flatMap(({ message }) => message ?? [])
 
@@ -76,4 +84,23 @@ export async function crashSession(session: OwnSession): Promise<void> {
   }).catch((error: unknown) => {
     if (!String(error).includes(CRASH)) throw error
   })
+}
+
+/** Whatever calls this method of objects of a class meanwhile fails: they cannot be reached. */
+export async function unreachable(
+  stub: DurableObjectStub<undefined>,
+  method: string,
+  during: () => Promise<void>,
+): Promise<void> {
+  const spy = await runInDurableObject(stub, (object) => {
+    const methods = Object.getPrototypeOf(object) as { [name: string]: () => unknown }
+    return vi.spyOn(methods, method).mockImplementation(() => {
+      throw new Error('the object cannot be reached')
+    })
+  })
+  try {
+    await during()
+  } finally {
+    spy.mockRestore()
+  }
 }

@@ -269,6 +269,24 @@ describe('an answer that is too large to keep', () => {
     expect(await askOf(taskId, 'note')).toMatchObject({ isOpen: true })
   })
 
+  test('is so with all that came before as well', async () => {
+    withLimits({ taskStepBytes: 1_000 })
+    const tool = taskTool('twice', async (ctx) => {
+      await note(ctx, 'a')
+      await note(ctx, 'b')
+      return 'asked'
+    })
+    const own = taskClient(serve({ tools: [tool] }))
+    const { taskId } = await own.callTask('twice')
+    await own.reached(taskId, 'input_required')
+    await update(own, taskId, { a: sized(600) })
+    await eventually(async () => 'b' in ((await own.task(taskId)).inputRequests ?? {}))
+    const error = await own.error('tasks/update', { taskId, inputResponses: { b: sized(401) } })
+    expect(error.message).toContain('"b"')
+    await update(own, taskId, { b: sized(400) })
+    expect((await own.settled(taskId)).status).toBe('completed')
+  })
+
   test('is so by its bytes as they are kept, of which the platform takes 2 MB', async () => {
     const taskId = await begin('waits')
     await parked(taskId)
