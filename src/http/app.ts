@@ -29,8 +29,9 @@ export interface AppOptions {
   /** Where tasks live. */
   tasks: TaskPort
   /**
-   * Who sends a request to the endpoint. Sessions, tasks and `requestState` are bound to the principal it names, which must
-   * not be `anonymous`. May throw `ProtocolError`. Without it everybody is anonymous.
+   * Who sends a request to the endpoint: `{ principal }`. Sessions, tasks and `requestState` are bound to the principal.
+   * `{ principal: 'anonymous' }` is a stranger, as everybody is without it. `ProtocolError` refuses the request; anything
+   * else it throws is 503, and logged.
    */
   authenticate?: Authenticate
 }
@@ -66,8 +67,13 @@ export function createApp({ server, keys, sessions, tasks, authenticate }: AppOp
       try {
         return await handle({ ...arrival, auth: await authenticate(arrival.request, arrival.env) })
       } catch (error) {
-        if (error instanceof ProtocolError) return errorResponse(error, eraOf(arrival.request))
-        throw error
+        const isRefusal = error instanceof ProtocolError
+        if (!isRefusal) report(failure(error, {}), arrival.config.log)
+        // Who cannot be told apart now is let in as nobody.
+        const answer = isRefusal
+          ? error
+          : new ProtocolError('Unavailable', 'It cannot be told now who is calling: try again')
+        return errorResponse(answer, eraOf(arrival.request))
       }
     })
   }

@@ -211,7 +211,7 @@ async function overRestart(world) {
   await Promise.all(ends)
 }
 
-/** When all have ended, those that a principal has open are no more than those that were never made. */
+/** When all have ended, those that a principal has open are no more than those whose client never got a handle. */
 async function settle(world) {
   const { server, ledger, over } = world
   await sleep(SETTLED_MS)
@@ -222,7 +222,7 @@ async function settle(world) {
   for (const { id, is_open } of rows) {
     const { hasEnded, key } = over.get(id) ?? {}
     if (hasEnded) ledger.check('a task that ended does not count as open', is_open === 0, () => key)
-    else ledger.count(`tasks: ${key === undefined ? 'never made' : 'still open'}, but counted by their principal`)
+    else ledger.count(`tasks: ${key === undefined ? 'not known to their client' : 'still open'}, but counted by their principal`)
   }
 }
 
