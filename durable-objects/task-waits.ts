@@ -106,6 +106,7 @@ export class TaskWaits {
     if (snapshot && !isFinal(snapshot.state)) return true
     this.#host.publish(stream, final(request, taskId, snapshot).message, tooLargeMessage(request))
     this.#host.endStream(stream, 'finished')
+    for (const mark of this.#answered) if (mark.startsWith(`${stream} `)) this.#answered.delete(mark)
     return false
   }
 

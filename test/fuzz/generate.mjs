@@ -6,6 +6,8 @@ import { answers, forgeries, states } from './mutate-states.mjs'
 import { headers } from './mutate-headers.mjs'
 import { framings, routes } from './mutate-http.mjs'
 import { envelopes, everyPath, ids, members, oneWay, valid, wrongType } from './mutate-json.mjs'
+import { declarations, taskAnswers, taskCalls, taskCreations, taskIds, taskLists } from './mutate-tasks.mjs'
+import { taskNames, taskWaits } from './mutate-tasks.mjs'
 import { completions, formats, inheritedNames, toolArguments, uris } from './mutate-params.mjs'
 import { depths, texts } from './mutate-text.mjs'
 import { createRandom } from '../support/random.mjs'
@@ -30,13 +32,21 @@ const MUTATIONS = [
   [8, answers],
   [5, batches],
   [5, sessions],
+  [6, taskIds],
+  [5, taskAnswers],
+  [5, taskCreations],
+  [3, declarations],
+  [2, taskNames],
+  [2, taskLists],
+  [1.5, taskWaits],
+  [3, taskCalls],
   [13, headers],
   [4, routes],
   [4, framings],
   [3, valid],
 ]
 
-/** `count` requests, no two of them alike. @param known states and cursors the server handed out */
+/** `count` requests, no two of them alike. @param known states, cursors, sessions and tasks the server handed out */
 export function generate(seed, count, known) {
   const random = createRandom(seed)
   const seen = new Set()
@@ -47,9 +57,9 @@ export function generate(seed, count, known) {
     seen.add(key)
     requests.push(request)
   }
-  const expensive = sizes()
+  const expensive = sizes(known)
   const interval = Math.max(1, Math.floor(count / expensive.length))
-  const systematic = [...everyPath(random), ...forgeries(known)]
+  const systematic = [...everyPath(random, known), ...forgeries(known)]
   while (requests.length < count) {
     if (expensive.length > 0 && requests.length % interval === 0) add(expensive.shift())
     add(systematic.pop() ?? random.weighted(MUTATIONS)(random, known))

@@ -62,7 +62,7 @@ export function hostileValue(random) {
 /** Keys that do not belong where they are put. */
 export const KEYS = [
   ...INHERITED,
-  ...list(`id | jsonrpc | method | params | result | error | _meta | name | uri | arguments | cursor | task
+  ...list(`id | jsonrpc | method | params | result | error | _meta | name | uri | arguments | cursor | task | taskId
     | inputResponses
     | requestState | progressToken | traceparent | io.modelcontextprotocol/protocolVersion | a.b | a/b | ~1 | %
     | $ref | é | 😀`),

@@ -82,8 +82,8 @@ const OTHERS =
     | Via`)
 
 /** One header or two changed, added, doubled or taken away. */
-export function headers(random) {
-  const { revision, message } = random.chance(0.5) ? mirrored(random) : anyMessage(random)
+export function headers(random, known) {
+  const { revision, message } = random.chance(0.5) ? mirrored(random) : anyMessage(random, known)
   const request = post('header', message, revision)
   for (let changes = 1 + random.int(2); changes > 0; changes--) change(request.headers, random, message)
   if (random.chance(0.1)) request.headers = request.headers.map(([name, value]) => [odd(name, random), value])
@@ -117,7 +117,8 @@ function change(headers, random, message) {
     else headers.push([name, value])
   }
   const near = (text) => almost(text, random)
-  const name = String(message.params?.name ?? message.params?.uri ?? 'add')
+  const { name: named, uri, taskId } = message.params ?? {}
+  const name = String(named ?? uri ?? taskId ?? 'add')
   const paramNames = list('Mcp-Param-Zone | Mcp-Param-Other | Mcp-Param- | mcp-param-region | Mcp-Param-__proto__')
   random.weighted([
     [4, () => set('MCP-Protocol-Version', [...VERSIONS, ...ODD, ...near(MODERN)])],

@@ -24,8 +24,8 @@ const PATHS = [
 ]
 
 /** Methods on paths, with and without a body. */
-export function routes(random) {
-  const { revision, message } = anyMessage(random)
+export function routes(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const request = post('route', message, revision)
   request.method = random.pick(METHODS)
   request.target = random.pick(PATHS)
@@ -38,8 +38,8 @@ export function routes(random) {
 }
 
 /** Bytes that are almost HTTP. The runtime's parser refuses most; what it lets through is answered like the rest. */
-export function framings(random) {
-  const { revision, message } = anyMessage(random)
+export function framings(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const request = post('framing', message, revision)
   if (random.chance(0.25)) return { ...request, chunks: 1 + random.int(40) }
   const text = random.weighted([

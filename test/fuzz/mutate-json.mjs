@@ -5,13 +5,13 @@ import { ASKING, CALLS, callsOf, headersOf, LEGACY, messageOf, MODERN, post, REV
 import { META } from '../../src/protocol/meta.ts'
 
 /** A valid message of a random call, and its revision. */
-export function anyMessage(random) {
+export function anyMessage(random, known) {
   const revision = random.weighted([
     [6, MODERN],
     [3, random.pick(LEGACY)],
     [1, null],
   ])
-  return { revision, message: messageOf(random.pick(callsOf(revision)), revision, random.int(1_000)) }
+  return { revision, message: messageOf(random.pick(callsOf(revision, known)), revision, random.int(1_000)) }
 }
 
 /** A call with the envelope of a revision, mostly the modern one. */
@@ -26,9 +26,10 @@ function send(group, random, mutated, { message, revision }) {
 }
 
 /** Each path of each method's request in each revision, once with a wrong value and once without it. */
-export function everyPath(random) {
+export function everyPath(random, known) {
   return REVISIONS.flatMap((revision) => {
-    const richest = new Map(callsOf(revision).map((call) => [call.method, call]))
+    const kindOf = ({ method, params }) => (params?.task ? `${method} for a task` : method)
+    const richest = new Map(callsOf(revision, known).map((call) => [kindOf(call), call]))
     return [...richest.values()].flatMap((call) => {
       const message = messageOf(call, revision)
       return pathsOf(message).flatMap((path) => [
@@ -40,16 +41,16 @@ export function everyPath(random) {
 }
 
 /** A wrong value anywhere in the message, or two. */
-export function wrongType(random) {
-  const valid = anyMessage(random)
+export function wrongType(random, known) {
+  const valid = anyMessage(random, known)
   const wrong = (message) => withAt(message, random.pick(pathsOf(message)), hostileValue(random))
   const once = wrong(valid.message)
   return send('wrong type', random, random.chance(0.2) && pathsOf(once).length > 0 ? wrong(once) : once, valid)
 }
 
 /** A member taken away, or one that does not belong there, or one that occurs twice. */
-export function members(random) {
-  const valid = anyMessage(random)
+export function members(random, known) {
+  const valid = anyMessage(random, known)
   const { message } = valid
   const paths = pathsOf(message)
   if (random.chance(0.35)) return send('member missing', random, withAt(message, random.pick(paths), undefined), valid)
@@ -64,10 +65,12 @@ export function members(random) {
 }
 
 /** The fields of the envelope and of the handshake, with values that are nearly right. */
-export function envelopes(random) {
+export function envelopes(random, known) {
   const revision = random.chance(0.75) ? MODERN : random.pick([...LEGACY, null])
-  const handshake = callsOf(revision).find(({ method }) => method === 'initialize')
-  return handshake && random.chance(0.7) ? badHandshake(random, handshake, revision) : badEnvelope(random, revision)
+  const handshake = callsOf(revision, known).find(({ method }) => method === 'initialize')
+  return handshake && random.chance(0.7)
+    ? badHandshake(random, handshake, revision)
+    : badEnvelope(random, known, revision)
 }
 
 function badHandshake(random, call, revision) {
@@ -77,9 +80,9 @@ function badHandshake(random, call, revision) {
   return post('handshake', withAt(messageOf(call, revision), path, value), revision)
 }
 
-function badEnvelope(random, revision) {
+function badEnvelope(random, known, revision) {
   const key = random.pick([...Object.values(META), META.protocolVersion, META.clientCapabilities])
-  const calls = key === META.clientCapabilities && random.chance(0.7) ? ASKING : callsOf(revision)
+  const calls = key === META.clientCapabilities && random.chance(0.7) ? ASKING : callsOf(revision, known)
   const message = messageOf(random.pick(calls), revision)
   const near = [undefined, {}, {}, { form: {} }, { url: {} }, { tools: {} }, { listChanged: true }]
   const capability = () => random.pick([...near, hostileValue(random)])
@@ -97,8 +100,8 @@ function badEnvelope(random, revision) {
 }
 
 /** Ids and progress tokens of every type. */
-export function ids(random) {
-  const { revision, message } = anyMessage(random)
+export function ids(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const id = random.pick([...NUMBERS, ...VALUES, 'i'.repeat(20_000), '\u00e9'.repeat(50)])
   if (random.chance(0.7)) return post('id', { ...message, id }, revision)
   return post('progress token', withMember(message, ['params', '_meta'], 'progressToken', id), revision)
@@ -121,8 +124,8 @@ export function oneWay(random) {
 }
 
 /** Requests nothing is wrong with. */
-export function valid(random) {
-  const { revision, message } = anyMessage(random)
+export function valid(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const number = random.int(2 ** 31)
   return post('valid', { ...message, id: random.chance(0.5) ? number : `id-${number}` }, revision)
 }

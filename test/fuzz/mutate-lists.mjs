@@ -37,7 +37,7 @@ export function cursors(random, { cursors: handedOut }) {
 }
 
 /** Arrays as bodies: what 2025-03-26 allows, and everything it does not. */
-export function batches(random) {
+export function batches(random, known) {
   const { batchMessages } = limits
   const length = random.weighted([
     [1, 0],
@@ -48,7 +48,7 @@ export function batches(random) {
   ])
   const isLong = length > 10
   const messages = Array.from({ length }, (_, i) =>
-    isLong ? { jsonrpc: '2.0', id: i, method: 'ping' } : element(random),
+    isLong ? { jsonrpc: '2.0', id: i, method: 'ping' } : element(random, known),
   )
   const revision = random.weighted([
     [4, null],
@@ -62,14 +62,14 @@ export function batches(random) {
   return request
 }
 
-function element(random) {
+function element(random, known) {
   const claim = { _meta: { [META.protocolVersion]: random.pick([MODERN, ...VALUES]) } }
   return random.weighted([
     [8, () => messageOf(random.pick(CALLS), '2025-03-26', random.pick([1, 2, 'a', random.int(1_000)]))],
     [2, () => ({ jsonrpc: '2.0', id: random.int(9), method: 'ping' })],
     [2, () => ({ jsonrpc: '2.0', method: random.pick(['notifications/initialized', 'x']) })],
     [0.7, () => ({ jsonrpc: '2.0', id: random.int(9), result: {} })],
-    [0.4, () => anyMessage(random).message],
+    [0.4, () => anyMessage(random, known).message],
     [0.3, () => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })],
     [0.3, () => ({ jsonrpc: '2.0', id: 1, method: 'ping', params: claim })],
     [0.3, () => ({ jsonrpc: '2.0', id: random.pick(VALUES), method: random.pick(STRINGS) })],

@@ -10,24 +10,25 @@ const CURSORS = [
 ]
 
 /** POST, GET and DELETE with ids of sessions: intact, tampered with, or something else that this server sealed. */
-export function sessions(random, { sessions: known, rounds }) {
-  const { id: own, revision } = random.pick(known)
+export function sessions(random, known) {
+  const { sessions: all, rounds } = known
+  const { id: own, revision } = random.pick(all)
   const isTampered = random.chance(0.5)
-  const id = isTampered ? tampered(random, own, known, rounds) : own
+  const id = isTampered ? tampered(random, own, all, rounds) : own
   const request = random.weighted([
-    [6, () => inSession(random, revision)],
+    [6, () => inSession(random, known, revision)],
     [1.5, () => plain('GET', random)],
     [isTampered ? 1 : 0, () => plain('DELETE', random)],
   ])()
   request.headers.push(['Mcp-Session-Id', id])
-  const isForeign = !known.some((session) => sameBytes(session.id, id))
+  const isForeign = !all.some((session) => sameBytes(session.id, id))
   // `initialize` begins a session, whatever id it comes with.
   if (isForeign && !/"initialize"/.test(String(request.body))) request.refuses = 'a session id that is none'
   return request
 }
 
-function tampered(random, own, known, rounds) {
-  const other = random.pick(known).id.split('.')
+function tampered(random, own, all, rounds) {
+  const other = random.pick(all).id.split('.')
   return random.pick([
     () => flipped(own, random),
     () => flipped(own, random),
@@ -39,13 +40,13 @@ function tampered(random, own, known, rounds) {
   ])()
 }
 
-function inSession(random, revision) {
+function inSession(random, known, revision) {
   const extra = [
     { method: 'logging/setLevel', params: { level: random.pick(['debug', 'info', ...VALUES]) } },
     { method: 'resources/subscribe', params: { uri: random.pick(['fuzz://fixed', ...STRINGS]) } },
     { method: 'resources/unsubscribe', params: { uri: random.pick(['fuzz://fixed', ...STRINGS]) } },
   ]
-  const message = messageOf(random.pick([...callsOf(revision), ...extra]), revision, random.int(1_000))
+  const message = messageOf(random.pick([...callsOf(revision, known), ...extra]), revision, random.int(1_000))
   const id = random.pick([1, 'a', ...VALUES])
   const mutated = random.weighted([
     [1, () => message],

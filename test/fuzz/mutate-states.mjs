@@ -105,10 +105,10 @@ function tamperings(own, random, rounds) {
   ]
 }
 
-/** With one character replaced by another. */
+/** With one character replaced by another one. */
 export function flipped(text, random) {
   const at = random.int(text.length)
-  return text.slice(0, at) + random.pick('ABCxyz019-_.') + text.slice(at + 1)
+  return text.slice(0, at) + random.pick('ABCxyz019-_.'.replace(text[at], '')) + text.slice(at + 1)
 }
 
 /** True for base64url texts whose unused bits differ at most: they say the same. */
@@ -130,7 +130,8 @@ export function answers(random, { rounds }) {
   return post('answer', messageOf({ method: call.method, params }, revision), revision)
 }
 
-function answer(random) {
+/** An answer to a question of any kind, right or wrong. */
+export function answer(random) {
   const content = { sure: random.pick(VALUES), name: random.pick(STRINGS), size: random.pick(VALUES), mail: 'x' }
   const role = random.pick(['assistant', 'user', 'system', 5])
   return random.pick([

@@ -19,8 +19,8 @@ const BYTES = [[0xff], [0xc0], [0xc1], [0xfe], [0x80], [0xf5], [0xe2], [0xc0, 0x
 const WHOLES = list('null | true | 0 | "x" | [] | {} | undefined | {"jsonrpc":"2.0"} | <xml/> | a=b&c=d')
 
 /** The text of a message broken as text. */
-export function texts(random) {
-  const { revision, message } = anyMessage(random)
+export function texts(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const text = toText(message)
   const body = Buffer.from(text)
   const at = random.int(body.length)
@@ -43,15 +43,16 @@ export function texts(random) {
     [1, () => Buffer.from(random.pick(['', ...WHOLES]) + ' '.repeat(random.int(20)))],
     [0.5, () => Buffer.from(text.replaceAll('"', "'"))],
     [1, () => Buffer.from(text.replaceAll(':', random.pick([' : ', ':\n', ':\t', '=', '::'])))],
-    [1, () => Buffer.from(text.replace(/[a-z]/g, inHex))],
+    // Not the letters of hexadecimal ids: how many of those there are differs from run to run.
+    [1, () => Buffer.from(text.replace(/[g-z]/g, inHex))],
     [1, () => random.bytes(random.int(200))],
   ])()
   return post('text', message, revision, { body: changed })
 }
 
 /** Nesting just below, at, above and far above the limit, in the places that take any value. */
-export function depths(random) {
-  const { revision, message } = anyMessage(random)
+export function depths(random, known) {
+  const { revision, message } = anyMessage(random, known)
   const kind = random.pick(['array', 'object', 'mixed'])
   const place = random.weighted([
     [3, ['params', 'arguments', 'anything']],

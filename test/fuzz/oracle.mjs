@@ -53,6 +53,8 @@ export function judge(request, answer, notes) {
     if (!request.raw && request.status !== 413) say('the connection was closed without an answer')
     return end()
   }
+  // Left while it waited for a task.
+  if (answer.isCut && answer.status === undefined) return end()
   const { status, headers, body } = answer
   const text = body.toString('utf8')
   const type = headers.get('content-type')?.[0] ?? ''
@@ -74,7 +76,8 @@ export function judge(request, answer, notes) {
   for (const leak of LEAKS) if (leak.test(words)) say(`the answer leaks ${leak}`)
   for (const failure of notes.failures) say(`logged as failure: ${failure}`)
   if (body.length === 0) {
-    const mayBeEmpty = status === 202 || status === 204 || request.method === 'HEAD' || answer.isLive
+    const isGoingOn = answer.isLive || answer.isCut
+    const mayBeEmpty = status === 202 || status === 204 || request.method === 'HEAD' || isGoingOn
     if (!mayBeEmpty) say('an empty answer')
     if (answer.isLive && !acceptsStream(request)) say('a stream that was not accepted')
     return end()
@@ -85,12 +88,12 @@ export function judge(request, answer, notes) {
     if (!isPage) say(`${type} for an MCP request`)
     return end()
   }
-  const all = type === 'text/event-stream' ? readStream(request, status, text, say) : readJson(type, body, say)
+  const all = type === 'text/event-stream' ? readStream(request, answer, text, say) : readJson(type, body, say)
   const messages = all.filter((message) => typeof message === 'object' && message !== null)
   if (messages.length < all.length) say('a message that is no object')
   const responses = messages.filter(({ method }) => method === undefined)
-  if (messages.length > 0 && responses.length === 0) say('no response among the messages')
-  for (const message of messages) checkMessage(message, status, notes, say)
+  if (messages.length > 0 && responses.length === 0 && !answer.isCut) say('no response among the messages')
+  for (const message of messages) checkMessage(request, message, status, notes, say)
   checkIds(request, responses, status, say)
   return { problems, messages }
 }
@@ -110,12 +113,12 @@ function readJson(type, body, say) {
 }
 
 /** Comments, and events of one `data` line each; in a session they have an `id`, and one without data may begin. */
-function readStream(request, status, text, say) {
+function readStream(request, { status, isCut }, text, say) {
   if (status !== 200) say(`a stream with status ${status}`)
   if (!acceptsStream(request)) say('a stream that was not accepted')
-  if (!text.endsWith('\n\n')) say('a stream that ends in the middle of an event')
+  if (!text.endsWith('\n\n') && !isCut) say('a stream that ends in the middle of an event')
   const messages = []
-  for (const event of text.split('\n\n').filter(Boolean)) {
+  for (const event of text.split('\n\n').slice(0, -1)) {
     const lines = event.split('\n').filter((line) => !line.startsWith(':'))
     if (!lines.every((line) => /^(event: message|id: \S+|retry: \d+|data: ?[^\n]*)$/.test(line)))
       say('a malformed event')
@@ -129,7 +132,7 @@ function readStream(request, status, text, say) {
     }
   }
   const last = messages.at(-1)
-  if (last && last.method !== undefined) say('a stream that ends without its response')
+  if (last && last.method !== undefined && !isCut) say('a stream that ends without its response')
   return messages
 }
 
@@ -140,13 +143,21 @@ function acceptsStream({ headers }) {
   return ['text/event-stream', 'text/*', '*/*'].some((media) => accept.includes(media))
 }
 
-function checkMessage(message, status, { era, isOnPurpose }, say) {
+/** What may be sent beside an answer. */
+const NOTIFICATIONS = /^notifications\/(progress|message)$/
+/** And where somebody waits for a task, which may ask its client. */
+const OF_TASKS = /^notifications\/(progress|message|cancelled|tasks\/status)$/
+const ASKS = /^(elicitation\/create|sampling\/createMessage|roots\/list)$/
+
+function checkMessage({ patienceMs }, message, status, { era, isOnPurpose }, say) {
   if (message.jsonrpc !== '2.0') say('a message that is no JSON-RPC')
   const { jsonrpc: _, id, method, params, result, error, ...others } = message
   if (Object.keys(others).length > 0) say(`a message with ${Object.keys(others).join()}`)
   if (method !== undefined) {
-    if (!/^notifications\/(progress|message)$/.test(method) || id !== undefined) say(`an unknown message ${method}`)
-    if (typeof params !== 'object') say('a notification without params')
+    const isAsk = patienceMs !== undefined && ASKS.test(method)
+    const isNotification = (patienceMs === undefined ? NOTIFICATIONS : OF_TASKS).test(method)
+    if (isAsk ? typeof id !== 'string' : !isNotification || id !== undefined) say(`an unknown message ${method}`)
+    if (typeof params !== 'object') say(`${method} without params`)
     return
   }
   if ((result === undefined) === (error === undefined)) {
@@ -168,7 +179,7 @@ function checkMessage(message, status, { era, isOnPurpose }, say) {
 function checkResult(result, status, era, say) {
   if (status !== 200) say(`a result with status ${status}`)
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return say('a result that is no object')
-  if (era === 'modern' && result.resultType !== 'complete' && result.resultType !== 'input_required') {
+  if (era === 'modern' && !['complete', 'input_required', 'task'].includes(result.resultType)) {
     say('a modern result without resultType')
   }
   if (era === 'legacy' && 'resultType' in result) say('a legacy result with resultType')

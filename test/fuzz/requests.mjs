@@ -5,6 +5,8 @@ export const MODERN = '2026-07-28'
 export const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26']
 /** The last one is a client that names no version. */
 export const REVISIONS = [MODERN, ...LEGACY, null]
+/** What a client declares that takes tasks, and that tasks are told apart by. */
+export const TASKS = 'io.modelcontextprotocol/tasks'
 
 const form = { action: 'accept', content: { sure: true, name: 'Ann', size: 2 } }
 
@@ -31,6 +33,8 @@ export const TOOLS = {
   needy: {},
   chatty: { times: 2 },
   boom: { how: 'throw' },
+  errand: { topic: 'errand', ms: 10, asks: true, how: 'tool' },
+  booking: { topic: 'booking' },
   raw_objects: {
     id: 'x',
     kind: 'a',
@@ -106,9 +110,9 @@ const LEGACY_CALLS = [
   },
 ]
 
-/** Calls of one revision. */
-export function callsOf(revision) {
-  return revision === MODERN ? MODERN_CALLS : LEGACY_CALLS
+/** Calls of one revision. @param known what the server handed out: the calls it has about tasks */
+export function callsOf(revision, { calls }) {
+  return [...(revision === MODERN ? MODERN_CALLS : LEGACY_CALLS), ...(calls[revision] ?? [])]
 }
 
 /** Calls that may end in questions, and answers to the first questions of each. */
@@ -117,11 +121,17 @@ export const ASKING = [
   { ...tool('ask_link'), answers: { link: { action: 'accept' } } },
   { ...tool('ask_briefly'), answers: { form } },
   { ...tool('ask_oddly'), answers: { toString: form } },
+  { ...tool('booking'), answers: { form } },
   { method: 'prompts/get', params: { name: 'asking_prompt' }, answers: { form } },
   { method: 'resources/read', params: { uri: 'fuzz://ask/1' }, answers: { form } },
 ]
 
-const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
+export const CAPABILITIES = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+  extensions: { [TASKS]: {} },
+}
 
 const META = 'io.modelcontextprotocol/'
 
@@ -136,6 +146,11 @@ export function messageOf({ method, params }, revision, id = 1) {
     [`${META}logLevel`]: 'info',
   }
   return { jsonrpc: '2.0', id, method, params: { ...params, _meta } }
+}
+
+/** The headers of somebody the server knows by name; of nobody, none. */
+export function authorization(principal) {
+  return ['ann', 'bob'].includes(principal) ? [['Authorization', `Bearer ${principal}`]] : []
 }
 
 const PARAM_HEADERS = { Region: ['region'], Count: ['count'], 'Dry-Run': ['dry'], Zone: ['where', 'zone'] }
@@ -157,7 +172,7 @@ export function headersOf(message, revision) {
   }
   if (typeof method === 'string') mirror('Mcp-Method', /^[\x21-\x7e]+$/.test(method) ? method : method.slice(0, 1))
   if (!isObject(params)) return headers
-  mirror('Mcp-Name', method === 'resources/read' ? params.uri : params.name)
+  mirror('Mcp-Name', nameOf(method, params))
   if (params.name === 'route') {
     for (const [name, path] of Object.entries(PARAM_HEADERS)) {
       mirror(
@@ -167,6 +182,11 @@ export function headersOf(message, revision) {
     }
   }
   return headers
+}
+
+function nameOf(method, { name, uri, taskId }) {
+  if (method === 'resources/read') return uri
+  return typeof method === 'string' && method.startsWith('tasks/') ? taskId : name
 }
 
 /** A value as a header carries it, or undefined for one that no header mirrors. */

@@ -5,12 +5,14 @@ import { generate } from './generate.mjs'
 import { sealedStates } from './mutate-states.mjs'
 import { judge } from './oracle.mjs'
 import { asCommand, minimise } from './reproduce.mjs'
-import { isClassified, isDeep, RUNGS, rungOf } from './rungs.mjs'
+import { isAboutTasks, isClassified, isDeep, RUNGS, rungOf } from './rungs.mjs'
 import { checkHealth, learn, measureRetention, readNotes, residentMiB, sendAll, startTarget } from './target.mjs'
+import { judgeTasks } from './task-oracle.mjs'
+import { checkTasks } from './tasks.mjs'
 
 const shownFailures = 10
 /** Where a request may seem to have stopped whose handler ran: a list is made before its cursor is looked at. */
-const AFTER_HANDLERS = new Set(['answered', 'params', 'capability', 'http', 'cursor'])
+const AFTER_HANDLERS = new Set(['answered', 'params', 'capability', 'http', 'cursor', 'task'])
 const chunkSize = 250
 /** What the process may grow by in the second half of a run. */
 const growthMiB = 128
@@ -28,9 +30,13 @@ const startedAt = performance.now()
 const server = await startTarget()
 const { port } = server
 let failed
+/** The tasks that were made before the attack, by id. */
+let tasks
 try {
   await checkHealth(port)
-  const requests = generate(seed, count, { ...(await learn(port)), sealed: await sealedStates() })
+  const known = await learn(port)
+  tasks = new Map(known.tasks.map((task) => [task.id, task]))
+  const requests = generate(seed, count, { ...known, sealed: await sealedStates() })
   await readNotes(port)
   failed = values.only === undefined ? await attack(requests) : await sendOnly(requests[Number(values.only)])
 } finally {
@@ -44,12 +50,14 @@ async function attack(requests) {
   const broken = []
   const memory = [residentMiB(server.pid)]
   let keyReads = 0
+  let made = 0
   for (let first = 0; first < requests.length; first += chunkSize) {
     const chunk = requests.slice(first, first + chunkSize)
     const answers = await sendAll(port, chunk, first)
     const notes = await readNotes(port)
-    keyReads = notes.keyReads
+    ;({ keyReads, made } = notes)
     for (const error of new Set(notes.stray)) broken.push(`logged as failure, by a request without a trace: ${error}`)
+    for (const event of notes.telling) broken.push(`the id of a task was logged with the event '${event}'`)
     if (notes.polluted) broken.push('the prototype of all objects was changed')
     for (const [i, request] of chunk.entries()) {
       const { problems, rung } = assess(request, answers[i], notes.of(first + i))
@@ -64,9 +72,9 @@ async function attack(requests) {
   }
   const keptMiB = await measureRetention(server, retention.calls)
   broken.push(...(await aftermath(memory, keptMiB)), ...quotas(tally.rungs, requests.length))
-  print({ ...tally, memory, keptMiB, keyReads }, requests.length)
+  print({ ...tally, memory, keptMiB, keyReads, made }, requests.length)
   await printFailures(failures)
-  for (const problem of broken) console.log(`failed: ${problem}`)
+  for (const problem of new Set(broken)) console.log(`failed: ${problem}`)
   const failed = failures.length + broken.length
   console.log(`\nfuzz: ${requests.length - failures.length} passed, ${failed} failed`)
   return failed
@@ -75,7 +83,9 @@ async function attack(requests) {
 function assess(request, answer, notes) {
   // A request whose trace was mutated has no notes of its own.
   const isOnPurpose = notes.isOnPurpose || (request.group === 'header' && request.body.includes('fuzz://broken'))
-  const { problems, messages } = judge(request, answer, { ...notes, isOnPurpose, era: notes.eras.at(-1) })
+  const { era, version } = notes.eras.at(-1) ?? {}
+  const { problems, messages } = judge(request, answer, { ...notes, isOnPurpose, era })
+  problems.push(...judgeTasks(request, answer, messages, { era, version }, tasks))
   const rung = rungOf(answer, messages, notes.handlers)
   // A refusal must come before the handler.
   const refusal = rungOf(answer, messages, [])
@@ -85,7 +95,7 @@ function assess(request, answer, notes) {
   const isTaken = messages.some(({ result }) => result) || (request.group === 'state' && notes.handlers.length > 0)
   if (request.refuses && isTaken) problems.push(`the server took ${request.refuses}`)
   // What the answer says of the ladder, the server's own log has to confirm.
-  const isLogged = notes.eras.length > 0 || request.raw || request.group === 'header'
+  const isLogged = notes.eras.length > 0 || request.raw || request.group === 'header' || answer.isCut
   if (isClassified(rung) && !isLogged) problems.push(`stopped at '${rung}', but the log has no era`)
   return { problems, rung }
 }
@@ -93,7 +103,11 @@ function assess(request, answer, notes) {
 /** What must still hold when all is over. */
 async function aftermath(memory, keptMiB) {
   const problems = []
+  // Last, so that no object is between being woken and being given its task.
+  const { wokenForNothing } = await readNotes(port)
+  if (wokenForNothing.length > 0) problems.push(`objects of tasks that never were have been woken: ${wokenForNothing}`)
   await checkHealth(port).catch((error) => problems.push(error.message))
+  problems.push(...(await checkTasks(port, [...tasks.values()])))
   const said = server.output()
   if (/uncaught|unhandled|fatal|\*\*\*/i.test(said)) problems.push(`the process complained:\n${said.slice(-3_000)}`)
   const [half, end] = [memory[Math.floor(memory.length / 2)], memory.at(-1)]
@@ -108,10 +122,11 @@ function quotas(rungs, total) {
   const problems = []
   if (share(isClassified) < 0.25) problems.push('fewer than a quarter pass classification')
   if (share(isDeep) < 0.1) problems.push('fewer than a tenth reach a handler, an unseal or a cursor decoder')
+  if (share(isAboutTasks) < 0.05) problems.push('fewer than a twentieth reach a task, or are told that it is none')
   return problems
 }
 
-function print({ rungs, groups, statuses, handlers, slowestMs, memory, keptMiB, keyReads }, total) {
+function print({ rungs, groups, statuses, handlers, slowestMs, memory, keptMiB, keyReads, made }, total) {
   const percent = (n) => `${((100 * n) / total).toFixed(1)} %`
   const row = ([name, n]) => `  ${String(name).padEnd(16)}${String(n).padStart(6)}  ${percent(n).padStart(7)}`
   const table = (title, entries) => console.log([`\n${title}`, ...entries.map(row)].join('\n'))
@@ -122,6 +137,8 @@ function print({ rungs, groups, statuses, handlers, slowestMs, memory, keptMiB, 
   table('stopped at, from the first rung to the last', ladder)
   console.log(`\npassed classification: ${percent(sum(rungs, isClassified))} (at least 25 %)`)
   console.log(`reached a handler, an unseal or a cursor decoder: ${percent(sum(rungs, isDeep))} (at least 10 %)`)
+  console.log(`reached a task, or were told that it is none: ${percent(sum(rungs, isAboutTasks))} (at least 5 %)`)
+  console.log(`${tasks.size} tasks were made before the attack, and ${made - tasks.size} during it`)
   console.log(`${handlers.size} handlers ran ${sum(handlers)} times, by their own count`)
   console.log(`keys were read ${keyReads} times, once for each sealing and each state that names a key`)
   if (memory[0] !== undefined) {

@@ -2,6 +2,7 @@
 // wherever work grows faster than the input. `status` is what must be answered.
 import { nested, Raw } from './json.mjs'
 import { messageOf, MODERN, post, TOOLS } from './requests.mjs'
+import { WITH_TASKS } from './tasks.mjs'
 import { limits } from '../../src/limits.ts'
 
 const { bodyBytes, uniqueItems } = limits
@@ -14,8 +15,17 @@ const many = (length, value) => Array.from({ length }, value)
 const manyKeys = (length, key, value) => Object.fromEntries(many(length, (_, i) => [key(i), value]))
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
 
-export function sizes() {
-  return [...atTheLimit(), ...noMessages(), ...longFields(), ...badArguments(), ...slowHandlers(), ...longBlanks()]
+/** @param known what the server handed out */
+export function sizes({ tasks }) {
+  return [
+    ...atTheLimit(),
+    ...noMessages(),
+    ...longFields(),
+    ...badArguments(),
+    ...slowHandlers(),
+    ...longBlanks(),
+    ...largeTasks(tasks),
+  ]
 }
 
 function atTheLimit() {
@@ -110,4 +120,31 @@ function longBlanks() {
     })
     return { ...rest, headers: stretched }
   })
+}
+
+/** What a task would have to keep, and what is looked for among tasks. */
+function largeTasks(tasks) {
+  const long = (length) => 'x'.repeat(length)
+  const { id: taskId } = tasks.find(({ kind }) => kind === 'patient')
+  const update = (inputResponses, more) => request(message('tasks/update', { taskId, inputResponses }), 200, more)
+  const form = (length) => ({ action: 'accept', content: { sure: true, name: long(length) } })
+  const refuses = 'an answer that is too large to be kept'
+  const asTask = (task, args) => {
+    const params = { name: 'errand', arguments: args, task }
+    return post('size', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, WITH_TASKS, { status: 200 })
+  }
+  const { headers } = request(message('tasks/get', { taskId }))
+  return [
+    request(message('tasks/get', { taskId: long(3_000_000) }), 400, { headers }),
+    request(message('tasks/get', { taskId: long(40_000) }), 200),
+    update({ q0: form(3_000_000) }, { refuses }),
+    update({ q4: form(1_000_000), q8: form(limits.eventBytes) }, { refuses }),
+    update({ q4: form(1_000_000) }),
+    update(manyKeys(50_000, (i) => `q${i}:2`, {})),
+    update({ q12: { action: 'accept', content: manyKeys(50_000, (i) => `k${i}`, 1) } }),
+    tool('errand', { topic: 'x', more: long(3_500_000) }),
+    tool('errand', { topic: 'x', more: many(400_000, (_, i) => i) }),
+    asTask({ ttl: 1_000, more: long(3_500_000) }, {}),
+    asTask({ ttl: 1_000 }, { topic: long(3_500_000) }),
+  ]
 }

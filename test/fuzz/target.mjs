@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildBundle, startWorkerd } from '../support/server.mjs'
+import { ask, resultOf } from './client.mjs'
 import { exchange } from './http.mjs'
 import { ASKING, CALLS, LEGACY, MODERN, messageOf, post, toBytes, traceIdOf } from './requests.mjs'
+import { learnExpired, learnTasks, taskCallsOf, WITH_TASKS } from './tasks.mjs'
 
 const config = fileURLToPath(new URL('wrangler.toml', import.meta.url))
 const decoder = new TextDecoder()
@@ -32,41 +34,50 @@ export async function startTarget() {
 export async function sendAll(port, requests, firstIndex, connections = 6) {
   const answers = []
   const idle = []
-  let next = 0
-  const work = async () => {
-    while (next < requests.length) {
-      const i = next++
-      const request = requests[i]
-      const { raw, method } = request
-      answers[i] = await exchange(port, toBytes(request, firstIndex + i), { method, idle: raw ? undefined : idle })
-    }
+  const send = async (i) => {
+    const request = requests[i]
+    const { raw, method, patienceMs } = request
+    const own = raw || patienceMs ? {} : { idle }
+    answers[i] = await exchange(port, toBytes(request, firstIndex + i), { method, patienceMs, ...own })
   }
-  await Promise.all(Array.from({ length: connections }, work))
+  // Those that only wait hold nobody up.
+  const waiting = [...requests.keys()].filter((i) => requests[i].patienceMs)
+  const others = [...requests.keys()].filter((i) => !requests[i].patienceMs)
+  const work = async () => {
+    while (others.length > 0) await send(others.shift())
+  }
+  await Promise.all([...waiting.map(send), ...Array.from({ length: connections }, work)])
   // Half-closed, the server ends its side too.
   for (const socket of idle) socket.destroy()
   return answers
 }
 
-/** What the worker noted since the last time, by trace. `stray` holds failures of requests without one. */
+/**
+ * What the worker noted since the last time, by trace. `stray` holds failures of requests without one, `telling` the events
+ * that were logged with the id of a task.
+ */
 export async function readNotes(port) {
-  const { reached, logged, keyReads, polluted } = JSON.parse(await get(port, '/fuzz'))
+  const { reached, logged, ...others } = JSON.parse(await get(port, '/fuzz'))
   const byTrace = new Map()
   const at = (traceId) => {
     if (!byTrace.has(traceId)) byTrace.set(traceId, nothing())
     return byTrace.get(traceId)
   }
   const stray = []
+  const telling = new Set()
   for (const [handler, traceId] of reached) at(traceId).handlers.push(handler)
   for (const line of logged) {
     const event = JSON.parse(line)
-    if (event.event === 'request' && event.era) at(event.traceId).eras.push(event.era)
+    // Who knows it may read the task.
+    if (/[0-9a-f]{64}/.test(line)) telling.add(event.event)
+    if (event.event === 'request' && event.era) at(event.traceId).eras.push(event)
     if (event.event !== 'failure') continue
     if (isOnPurpose(event)) at(event.traceId).isOnPurpose = true
     else if (event.traceId) at(event.traceId).failures.push(event.error)
     else stray.push(event.error)
   }
   const of = (index) => byTrace.get(traceIdOf(index)) ?? nothing()
-  return { of, stray, keyReads, polluted }
+  return { of, stray, telling, ...others }
 }
 
 function nothing() {
@@ -78,30 +89,46 @@ function isOnPurpose({ name, error }) {
   return name === 'boom' || error.includes('inner-words-of-an-exception')
 }
 
-/** States, cursors and session ids the server hands out to well-behaved clients. Throws when it does not answer them. */
+/**
+ * States, cursors, session ids and tasks the server hands out to well-behaved clients. Throws when it does not answer them.
+ */
 export async function learn(port) {
   const rounds = []
   for (const call of ASKING) {
-    const first = await call200(port, call)
+    const first = await resultOf(port, call)
     rounds.push({ call, state: first.requestState, requests: first.inputRequests })
     const isAsked = Object.keys(call.answers).every((key) => Object.hasOwn(first.inputRequests, key))
     if (!isAsked) throw new Error(`${call.params.name} asked ${Object.keys(first.inputRequests)}`)
     const params = { ...call.params, requestState: first.requestState, inputResponses: call.answers }
-    const second = await call200(port, { ...call, params }, true)
+    const { result: second } = await ask(port, { ...call, params })
     if (second?.requestState) rounds.push({ call, state: second.requestState, requests: second.inputRequests })
   }
+  const [tasks, expired] = await Promise.all([learnTasks(port), learnExpired(port)])
   return {
     rounds,
     cursors: await walkLists(port),
     sessions: await Promise.all(LEGACY.map((each) => handshake(port, each))),
+    tasks,
+    /** By revision. */
+    calls: Object.fromEntries([MODERN, WITH_TASKS].map((revision) => [revision, taskCallsOf(revision, tasks)])),
+    listed: await listTasks(port, tasks),
+    /** Ids that no task has. */
+    strays: { ...JSON.parse(await get(port, '/fuzz/ids')), expired: [expired] },
   }
+}
+
+/** Where the first page of somebody's tasks ends. */
+async function listTasks(port, tasks) {
+  const { revision, principal, session } = tasks.findLast((task) => task.principal === 'ann')
+  const { nextCursor } = await resultOf(port, { method: 'tasks/list', params: {} }, { revision, principal })
+  if (nextCursor === undefined) throw new Error('the tasks of ann are on one page')
+  return { revision, session, cursor: nextCursor }
 }
 
 /** A session of a client that cannot be asked anything, so that no call waits for its answers. */
 async function handshake(port, revision) {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'fuzz', version: '1' } }
-  const request = post('health', messageOf({ method: 'initialize', params }, revision), revision)
-  const { headers } = await exchange(port, toBytes(request), { method: 'POST' })
+  const { headers } = await ask(port, { method: 'initialize', params }, { revision })
   const id = headers?.get('mcp-session-id')?.[0]
   if (id === undefined) throw new Error(`no session for a client of ${revision}`)
   return { id, revision }
@@ -113,7 +140,7 @@ async function walkLists(port) {
   for (const { method } of CALLS.filter((call) => call.method.endsWith('/list'))) {
     cursors[method] = []
     for (let params = {}; params;) {
-      const { nextCursor } = await call200(port, { method, params })
+      const { nextCursor } = await resultOf(port, { method, params })
       if (nextCursor !== undefined) cursors[method].push(nextCursor)
       params = nextCursor !== undefined && { cursor: nextCursor }
     }
@@ -124,8 +151,8 @@ async function walkLists(port) {
 /** Throws unless the server answers like one that nothing happened to. */
 export async function checkHealth(port) {
   const params = { name: 'add', arguments: { a: 2, b: 3 } }
-  const { structuredContent } = await call200(port, { method: 'tools/call', params })
-  const { tools } = await call200(port, { method: 'tools/list', params: {} })
+  const { structuredContent } = await resultOf(port, { method: 'tools/call', params })
+  const { tools } = await resultOf(port, { method: 'tools/list', params: {} })
   const isHealthy = structuredContent.sum === 5 && tools.length === 1 && (await get(port, '/health')) === 'ok'
   if (!isHealthy) throw new Error('the server no longer answers rightly')
 }
@@ -137,24 +164,16 @@ export async function checkHealth(port) {
 export async function measureRetention(server, calls) {
   const params = { name: 'ask_link', arguments: { ballast: 'x'.repeat(1024 * 1024) } }
   const request = post('retention', messageOf({ method: 'tools/call', params }, MODERN), MODERN)
-  const ask = (times) =>
+  const askOften = (times) =>
     sendAll(
       server.port,
       Array.from({ length: times }, () => request),
       0,
     )
-  await ask(50)
+  await askOften(50)
   const before = residentMiB(server.pid)
-  await ask(calls)
+  await askOften(calls)
   return before && residentMiB(server.pid) - before
-}
-
-async function call200(port, call, mayFail = false) {
-  const request = post('health', messageOf(call, MODERN), MODERN)
-  const answer = await exchange(port, toBytes(request), { method: 'POST' })
-  const { result } = JSON.parse(decoder.decode(answer.body ?? Buffer.from('{}')))
-  if (!result && !mayFail) throw new Error(`no result for a valid ${call.method}: ${decoder.decode(answer.body)}`)
-  return result
 }
 
 async function get(port, path) {

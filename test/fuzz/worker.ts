@@ -2,10 +2,13 @@
 // hands over what was noted and logged since the last time. Nothing here is an example to follow.
 
 import * as z from 'zod'
-import { sessionPort } from '../../durable-objects/ports.ts'
+import { sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
-import { createApp } from '../../src/http/app.ts'
-import type { SealingKeys } from '../../src/server/ports.ts'
+import { createTaskObject } from '../../durable-objects/task.ts'
+import { createApp, type Authenticate } from '../../src/http/app.ts'
+import type { TaskState } from '../../src/protocol/task.ts'
+import { ANONYMOUS, type SealingKeys } from '../../src/server/ports.ts'
+import type { TaskCall } from '../../src/server/task-port.ts'
 import {
   defineForm,
   definePrompt,
@@ -19,6 +22,9 @@ import {
   type SamplingMessage,
 } from '../../src/server/index.ts'
 import { rawTools } from './raw-tools.ts'
+import { taskTools } from './task-tools.ts'
+
+export { PrincipalObject } from '../../durable-objects/principal.ts'
 
 /** No answer may ever contain this. */
 const SECRET = 'inner-words-of-an-exception'
@@ -26,6 +32,10 @@ const SECRET = 'inner-words-of-an-exception'
 let reached: [handler: string, traceId: string | null][] = []
 let logged: string[] = []
 let keyReads = 0
+/** Task objects that were woken, those a task was made in, and ids that are right although no task was. */
+const woken = new Set<string>()
+const made = new Set<string>()
+const spare = new Set<string>()
 
 // Handing the log over is more reliable than reading the process's output, which is for what the runtime says.
 console.log = console.warn = console.error = (line: string) => void logged.push(line)
@@ -319,6 +329,7 @@ const server = defineServer({
     slow,
     boom,
     ...rawTools(note),
+    ...taskTools(note, SECRET),
   ],
   prompts: [review, rawPrompt, askingPrompt],
   resources: [fixed, bytes, item, tree, askingResource, brokenResource],
@@ -332,13 +343,40 @@ async function keys(): Promise<SealingKeys> {
 
 export const SessionObject = createSessionObject(server)
 
-const app = createApp({ server, keys, sessions: sessionPort(server) })
+/** Notes that it was woken, and whether for a task. */
+export class TaskObject extends createTaskObject(server) {
+  constructor(state: DurableObjectState, env: Cloudflare.Env) {
+    super(state, env)
+    woken.add(state.id.toString())
+  }
+
+  override create(call: TaskCall): TaskState | undefined {
+    made.add(this.ctx.id.toString())
+    return super.create(call)
+  }
+}
+
+/** Whoever says a name has it, so that there is something of others to be had. */
+const authenticate: Authenticate = ({ headers }) => {
+  const [, principal] = /^Bearer (ann|bob)$/.exec(headers.get('authorization') ?? '') ?? []
+  return principal === undefined ? ANONYMOUS : { principal }
+}
+
+const app = createApp({ server, keys, sessions: sessionPort(server), tasks: taskPort(), authenticate })
 
 app.get('/fuzz', () => {
-  const notes = { reached, logged, keyReads, polluted: 'polluted' in {} }
+  const wokenForNothing = [...woken].filter((id) => !made.has(id) && !spare.has(id))
+  const notes = { reached, logged, keyReads, polluted: 'polluted' in {}, wokenForNothing, made: made.size }
   reached = []
   logged = []
   return Response.json(notes)
+})
+
+/** Ids that look like those of tasks: some a task could have had, whose objects cannot know it has not, and others. */
+app.get('/fuzz/ids', ({ env: { TASK, SESSION, PRINCIPAL } }) => {
+  for (const id of [TASK.newUniqueId(), TASK.idFromName('ann')]) spare.add(id.toString())
+  const foreign = [SESSION.newUniqueId(), SESSION.idFromName('ann'), PRINCIPAL.idFromName('ann')].map(String)
+  return Response.json({ spare: [...spare], foreign })
 })
 
 export default app
