@@ -35,7 +35,8 @@ export async function callTool(server: Server, call: Call): Promise<Called> {
     const input = tool.input ? await tool.input.parse(args) : { ok: true as const, value: {} }
     if (!input.ok) return { result: toolError(`Invalid arguments for ${name}:\n${describeIssues(input.issues)}`) }
     const context = createContext(call)
-    const prepared = call.prepared ? call.prepared.value : await tool.task?.prepare?.(input.value as never, context)
+    const prepare = call.prepared ? undefined : tool.task?.prepare
+    const prepared = prepare ? await prepare(input.value as never, context) : call.prepared?.value
     if (tool.task && call.toTask) return { task: await call.toTask(prepared) }
     const value = await tool.handler(input.value as never, context, prepared as never)
     return { result: await toToolResult(call, tool, value) }

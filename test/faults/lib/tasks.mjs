@@ -222,7 +222,10 @@ async function settle(world) {
   for (const { id, is_open } of rows) {
     const { hasEnded, key } = over.get(id) ?? {}
     if (hasEnded) ledger.check('a task that ended does not count as open', is_open === 0, () => key)
-    else ledger.count(`tasks: ${key === undefined ? 'not known to their client' : 'still open'}, but counted by their principal`)
+    else
+      ledger.count(
+        `tasks: ${key === undefined ? 'not known to their client' : 'still open'}, but counted by their principal`,
+      )
   }
 }
 
