@@ -370,6 +370,7 @@ export class Session implements CallHost, WaitsHost {
     this.#log.end(stream, state, now)
     // Nobody answers them any more, and each would hold its whole handler for as long as this instance lives.
     for (const [id, waiting] of this.#waiting) if (waiting.stream === stream) this.#waiting.delete(id)
+    this.#waits.forget(stream)
     this.#connections.close(stream, CLOSE.finished, state)
     this.#arm(now + limits.streamGraceMs)
   }

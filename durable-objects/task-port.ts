@@ -69,8 +69,15 @@ async function create(env: Cloudflare.Env, call: TaskCall, taskId: string): Prom
   if (isAnonymous(auth)) return { taskId, state }
   // Counted when it exists: the other way round a crash between would leave a place taken by a task that never was.
   const about = { taskId, isListed: form === '2025-11-25', expiresAt: expiryOf(state) }
-  if (await atPrincipal(env, auth.principal, (object) => object.opened(about))) return { taskId, state }
-  await ask(env, taskId, (object) => object.discard())
+  const discard = (): Promise<void> => ask(env, taskId, (object) => object.discard())
+  try {
+    if (await atPrincipal(env, auth.principal, (object) => object.opened(about))) return { taskId, state }
+  } catch (error) {
+    // Nobody gets its handle, so it must not run. What cannot be discarded either runs, and expires.
+    await discard().catch(() => {})
+    throw error
+  }
+  await discard()
   throw new ProtocolError('InvalidRequest', 'Invalid request: too many tasks of yours are open at once')
 }
 

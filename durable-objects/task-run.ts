@@ -153,7 +153,7 @@ export class TaskRun {
       const result = await (era === 'modern' ? run() : withoutMissing('tools/call', run))
       return storable(result)
     } catch (error) {
-      if (error instanceof ProtocolError) return { error: error.encode(era) }
+      if (error instanceof ProtocolError && isSmall(error.encode(era))) return { error: error.encode(era) }
       this.#host.report(error)
       return { error: new ProtocolError('InternalError', `Internal error (request ${requestId})`).encode(era) }
     }
@@ -188,6 +188,10 @@ export class TaskRun {
       },
     }
   }
+}
+
+function isSmall(error: JsonObject): boolean {
+  return JSON.stringify(error).length <= limits.eventBytes
 }
 
 /** A result as it is kept, or one that says why it cannot be. @throws {TypeError} for what is no JSON */

@@ -75,8 +75,11 @@ export class TaskStore {
     return this.#record
   }
 
+  /** Changes a task, unless it is gone: nothing brings one back. */
   save(change: Partial<TaskRecord>): void {
-    this.#record = { ...this.record!, ...change }
+    const { record } = this
+    if (!record) return
+    this.#record = { ...record, ...change }
     this.#storage.kv.put('task', this.#record)
   }
 

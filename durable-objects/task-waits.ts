@@ -38,8 +38,8 @@ export interface WaitsHost {
 export class TaskWaits {
   readonly #host: WaitsHost
   readonly #log: EventLog
-  /** Asks that were answered here, by stream and key: news that crosses an answer must not bring one back. */
-  readonly #answered = new Set<string>()
+  /** The keys of asks that were answered here, by stream: news that crosses an answer must not bring one back. */
+  readonly #answered = new Map<number, Set<string>>()
 
   constructor(host: WaitsHost, log: EventLog) {
     this.#host = host
@@ -51,6 +51,8 @@ export class TaskWaits {
     const { request, facts } = call
     const taskId = stringParam(request.params, 'taskId')
     const snapshot = await this.#host.tasks.get(this.#host.env, ownerOf(facts), taskId)
+    // The session may have ended meanwhile.
+    if (this.#log.endedUntil !== undefined) return { kind: 'gone' }
     if (!snapshot || isFinal(snapshot.state)) return final(request, taskId, snapshot)
     this.#makeRoom(taskId)
     const stream = this.#host.beginWait(call, taskId)
@@ -64,19 +66,19 @@ export class TaskWaits {
   }
 
   /**
-   * Ends waits that nobody comes back to: those for the same task whose client has left, since it asks anew; over the cap
-   * also others, those that were left first. A client that leaves is not always seen to.
-   * @throws {ProtocolError} when there is no such wait, and too many others
+   * Makes room for one more wait, where there is none: the first one whose client has left gives way, else the first one for
+   * the same task. It is answered, for a client that comes back to it after all.
+   * @throws {ProtocolError} when all others are read
    */
   #makeRoom(taskId: string): void {
     const waits = this.#log.waits()
-    const left = waits.filter(({ stream }) => this.#host.isLeft(stream))
-    for (const { stream, task } of left) if (task === taskId) this.#host.endStream(stream, 'cancelled')
-    if (this.#log.waits().length < limits.sessionWaits) return
-    const oldest = left.find(({ task }) => task !== taskId) ?? waits.find(({ task }) => task === taskId)
-    if (!oldest)
-      throw new ProtocolError('InvalidRequest', 'Invalid request: too many streams of this session wait for tasks')
-    this.#host.endStream(oldest.stream, 'cancelled')
+    if (waits.length < limits.sessionWaits) return
+    const oldest = waits.find(({ stream }) => this.#host.isLeft(stream)) ?? waits.find(({ task }) => task === taskId)
+    const problem = 'Invalid request: too many streams of this session wait for tasks'
+    if (!oldest) throw new ProtocolError('InvalidRequest', problem)
+    const { request } = this.#host.callOf(this.#log.call(oldest.stream)!)
+    this.#host.publish(oldest.stream, errorMessage(request.id, new ProtocolError('InvalidRequest', problem), 'legacy'))
+    this.#host.endStream(oldest.stream, 'finished')
   }
 
   /** Makes sure that the task of a stream knows of it: news may have been lost. */
@@ -88,9 +90,10 @@ export class TaskWaits {
 
   async #watch(stream: number, taskId: string, { facts }: SessionCall): Promise<void> {
     const { env, id } = this.#host
+    const waits = (): number[] => this.#log.waits().flatMap((wait) => (wait.task === taskId ? [wait.stream] : []))
     const snapshot = (await callObject(
       () => taskObject(env, taskId),
-      async (object) => object.watch(ownerOf(facts), { session: id, stream }),
+      async (object) => object.watch(ownerOf(facts), { session: id, stream }, waits()),
       true,
     )) as TaskSnapshot | undefined
     this.changed(stream, taskId, snapshot)
@@ -101,33 +104,32 @@ export class TaskWaits {
     const stored = this.#log.call(stream)
     if (stored?.state !== 'running' || stored.task !== taskId) return false
     const { request, facts } = this.#host.callOf(stored)
-    const asks = snapshot?.asks.filter((ask) => this.#isFor(facts.client, stream, ask)) ?? []
-    this.#show(stream, taskId, asks)
+    this.#show(stream, taskId, snapshot?.asks ?? [], facts.client)
     if (snapshot && !isFinal(snapshot.state)) return true
     this.#host.publish(stream, final(request, taskId, snapshot).message, tooLargeMessage(request))
     this.#host.endStream(stream, 'finished')
-    for (const mark of this.#answered) if (mark.startsWith(`${stream} `)) this.#answered.delete(mark)
     return false
   }
 
   /** True for an ask that this client can be asked, and has not answered. */
   #isFor({ capabilities }: Client, stream: number, ask: TaskAsk): boolean {
-    if (this.#answered.has(`${stream} ${ask.key}`)) return false
+    if (this.#answered.get(stream)?.has(ask.key)) return false
     return needsOf(ask).every((name) => hasCapability(capabilities, name))
   }
 
   /** Asks what is not asked on this stream yet, and takes back what has been answered elsewhere. */
-  #show(stream: number, taskId: string, asks: readonly TaskAsk[]): void {
+  #show(stream: number, taskId: string, asks: readonly TaskAsk[], client: Client): void {
     const shown = this.#log.asks().filter((ask) => ask.stream === stream)
     for (const { id, wire } of shown) {
       if (asks.some(({ key }) => key === wire)) continue
       this.#log.dropAsk(id)
-      if (this.#answered.has(`${stream} ${wire}`)) continue
+      if (this.#answered.get(stream)?.has(wire)) continue
       const params = relatedTo(taskId, { requestId: id, reason: 'answered elsewhere' })
       this.#host.publish(stream, notificationMessage('notifications/cancelled', params))
     }
-    for (const { key, method, params = {}, elicitationId } of asks) {
-      if (shown.some(({ wire }) => wire === key)) continue
+    for (const ask of asks) {
+      const { key, method, params = {}, elicitationId } = ask
+      if (shown.some(({ wire }) => wire === key) || !this.#isFor(client, stream, ask)) continue
       const id = crypto.randomUUID()
       // The task says when an ask is over, so here it never is.
       this.#log.addAsk({ id, stream, key, wire: key, method, expires_at: NEVER })
@@ -143,6 +145,11 @@ export class TaskWaits {
     this.#log.remember(stream, { a: { ...memory.a, [key]: { id } } })
   }
 
+  /** A stream has ended; its number may be used again when everything was deleted. */
+  forget(stream: number): void {
+    this.#answered.delete(stream)
+  }
+
   /** Sends a notification of a task on the newest stream that waits for it, if it can be on one somebody reads. */
   said(taskId: string, method: string, params: JsonObject): boolean {
     const streams = this.#log.waits().flatMap(({ stream, task }) => (task === taskId ? [stream] : []))
@@ -154,8 +161,8 @@ export class TaskWaits {
   /** Takes an answer to the task that asked. The ask stays answerable until the task has it. */
   async answered({ id, stream, wire }: StoredAsk, stored: StoredCall, raw: unknown): Promise<void> {
     const { facts } = this.#host.callOf(stored)
-    const mark = `${stream} ${wire}`
-    this.#answered.add(mark)
+    const answered = this.#answered.get(stream) ?? new Set()
+    this.#answered.set(stream, answered.add(wire))
     try {
       await callObject(
         () => taskObject(this.#host.env, stored.task!),
@@ -164,7 +171,7 @@ export class TaskWaits {
       )
       this.#log.dropAsk(id)
     } catch (error) {
-      this.#answered.delete(mark)
+      answered.delete(wire)
       throw error
     }
   }

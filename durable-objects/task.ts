@@ -68,8 +68,8 @@ export function createTaskObject(server: Server, changed?: TaskListener) {
     }
 
     /** Tells a stream of a session of everything until the end. */
-    watch(owner: TaskOwner, watcher: Watcher): Promise<TaskSnapshot | undefined> {
-      return this.#task.watch(owner, watcher)
+    watch(owner: TaskOwner, watcher: Watcher, waits: readonly number[]): Promise<TaskSnapshot | undefined> {
+      return this.#task.watch(owner, watcher, waits)
     }
 
     /** An upgrade waits for the end of the task: notifications, then a close with 1000. 404 for who is not its owner. */
@@ -98,6 +98,9 @@ export function createTaskObject(server: Server, changed?: TaskListener) {
 const ENDED = 1000
 /** Notifications on their way to a session; a session that is slow misses what comes on top, and no task waits for it. */
 const QUEUED = 100
+
+/** An answer up to this size is always taken, such as one that declines. */
+const SMALL_BYTES = 256
 
 const encoder = new TextEncoder()
 
@@ -173,7 +176,7 @@ export class Task implements RunHost {
     const answered = this.#store.openAsks().filter(({ ask }) => Object.hasOwn(responses, ask.key))
     const large = this.#firstTooLarge(answered.map(({ ask }) => [ask.key, responses[ask.key]]))
     if (large !== undefined) return { tooLarge: large }
-    for (const open of answered) this.#settle(open, answerFrom(responses[open.ask.key]))
+    this.#settle(answered.map((open) => [open, answerFrom(responses[open.ask.key])]))
     return {}
   }
 
@@ -183,7 +186,7 @@ export class Task implements RunHost {
     const large = answers.find(([, raw]) => {
       const own = byteLength(raw)
       bytes += own
-      return own > limits.eventBytes || bytes > limits.taskStepBytes
+      return own > limits.eventBytes || (own > SMALL_BYTES && bytes > limits.taskStepBytes)
     })
     return large?.[0]
   }
@@ -194,7 +197,7 @@ export class Task implements RunHost {
     const open = this.#store.openAsks().find(({ ask }) => ask.key === key)
     if (!open) return
     const isTooLarge = this.#firstTooLarge([[key, raw]]) !== undefined
-    this.#settle(open, isTooLarge ? { refused: 'the answer is too large to be kept' } : raw)
+    this.#settle([[open, isTooLarge ? { refused: 'the answer is too large to be kept' } : raw]])
   }
 
   cancel(owner: TaskOwner): { before: TaskSnapshot; now: TaskSnapshot } | undefined {
@@ -209,9 +212,15 @@ export class Task implements RunHost {
     return { before, now: this.#snapshot() }
   }
 
-  async watch(owner: TaskOwner, watcher: Watcher): Promise<TaskSnapshot | undefined> {
+  /** @param waits the streams of that session that wait for this task now: others have ended, and are not told */
+  async watch(owner: TaskOwner, watcher: Watcher, waits: readonly number[]): Promise<TaskSnapshot | undefined> {
     const record = this.#owned(owner)
     if (!record) return undefined
+    for (const known of this.#store.watchers()) {
+      // A newer one may have overtaken this list.
+      const isKnown = known.session === watcher.session && known.stream <= Math.max(...waits)
+      if (isKnown && !waits.includes(known.stream)) this.#store.dropWatcher(known)
+    }
     if (!isFinal(record.state)) this.#store.addWatcher(watcher)
     // What was said before comes before: the end of a task ends the stream.
     await this.#telling.get(watcher.session)
@@ -239,7 +248,8 @@ export class Task implements RunHost {
 
   /** Wakes the handler, or enters it where it is not alive although there is something to do. */
   #goOn(now: number): void {
-    for (const open of this.#store.openAsks()) if (now >= (open.expiresAt ?? Infinity)) this.#timeOut(open)
+    const late = this.#store.openAsks().filter(({ expiresAt = Infinity }) => now >= expiresAt)
+    this.#settle(late.map((open) => [open, timedOut(open)]))
     const { isParked, wakeAt = Infinity } = this.#store.record!
     if (isParked && now < wakeAt) return
     if (isParked) this.#store.save({ isParked: false, attempts: 0 })
@@ -249,7 +259,7 @@ export class Task implements RunHost {
 
   /** Enters the handler, unless that was tried too often for nothing. */
   #enter(): void {
-    if (this.#run || isFinal(this.#store.record!.state)) return
+    if (this.#run || this.#hasExpired || isFinal(this.#store.record!.state)) return
     const attempts = this.#store.record!.attempts + 1
     if (attempts > limits.taskAttempts) {
       const problem = `The task was given up: it was interrupted ${limits.taskAttempts} times without getting on`
@@ -376,22 +386,25 @@ export class Task implements RunHost {
     return { state, asks, ...(outcome && { outcome }) }
   }
 
-  /** Gives an ask its answer: to the handler that waits for it here, or to one entered again. */
-  #settle({ key, ...open }: StoredTaskAsk & { key: string }, raw: unknown): void {
-    const wire = open.ask.key
-    this.#store.putAsk(key, { ...open, isOpen: false })
-    this.#store.putAnswer(key, raw)
+  /**
+   * Gives asks their answers: to the handler that waits for them here, or to one entered again. All are stored before it
+   * runs, since it may ask something else in their place at once.
+   */
+  #settle(answers: readonly (readonly [StoredTaskAsk & { key: string }, unknown])[]): void {
+    if (answers.length === 0) return
+    let { answerBytes } = this.#store.record!
+    for (const [{ key, ...open }, raw] of answers) {
+      this.#store.putAsk(key, { ...open, isOpen: false })
+      this.#store.putAnswer(key, raw)
+      answerBytes += byteLength(raw)
+    }
     const isAsking = this.#store.openAsks().length > 0
-    const answerBytes = this.#store.record!.answerBytes + byteLength(raw)
-    this.#moved({ attempts: 0, isParked: false, answerBytes }, waiting(this.#store.record!.state, isAsking, Date.now()))
+    const state = waiting(this.#store.record!.state, isAsking, Date.now())
+    this.#moved({ attempts: 0, isParked: false, answerBytes }, state)
     this.#arm()
-    if (this.#run) this.#run.answered(key, wire, raw)
-    else this.#enter()
-  }
-
-  /** An ask nobody answered counts as cancelled. */
-  #timeOut(open: StoredTaskAsk & { key: string }): void {
-    this.#settle(open, open.ask.method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' })
+    const run = this.#run
+    if (!run) return this.#enter()
+    for (const [{ key, ask }, raw] of answers) run.answered(key, ask.key, raw)
   }
 
   #finish(outcome: TaskOutcome): void {
@@ -547,6 +560,11 @@ export class Task implements RunHost {
     const ms = Date.now() - Date.parse(state.createdAt)
     report({ event: 'task', requestId, name, status, principal, ms }, logOf(this.env))
   }
+}
+
+/** An ask nobody answered counts as cancelled. */
+function timedOut({ ask }: StoredTaskAsk): unknown {
+  return ask.method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' }
 }
 
 function byteLength(raw: unknown): number {

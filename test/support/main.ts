@@ -99,8 +99,8 @@ export class TaskObject extends DurableObject<Cloudflare.Env> {
   cancel(owner: TaskOwner): ReturnType<InnerTask['cancel']> {
     return this.inner.cancel(owner)
   }
-  watch(owner: TaskOwner, watcher: Watcher): Promise<TaskSnapshot | undefined> {
-    return this.inner.watch(owner, watcher)
+  watch(owner: TaskOwner, watcher: Watcher, waits: readonly number[]): Promise<TaskSnapshot | undefined> {
+    return this.inner.watch(owner, watcher, waits)
   }
   override fetch(request: Request): Response {
     return this.inner.fetch(request)

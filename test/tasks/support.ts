@@ -87,7 +87,7 @@ export async function recordOf(taskId: string): Promise<TaskRecord> {
 }
 
 /** The names of the entries that begin with `prefix`, without it. */
-export async function keysOf(taskId: string, prefix: 'step:' | 'sleep:' | 'ask:' | 'call:' | 'outcome:') {
+export async function keysOf(taskId: string, prefix: 'step:' | 'sleep:' | 'ask:' | 'call:' | 'watcher:' | 'outcome:') {
   const { entries } = await storedOf(taskId)
   return Object.keys(entries).flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []))
 }
