@@ -81,7 +81,7 @@ export async function startWorkerd({
   const folder = makeFolder()
   const state = stateDir ? resolve(stateDir) : join(folder, 'state')
   mkdirSync(state, { recursive: true })
-  const file = join(bundleDir ? resolve(bundleDir) : folder, `serve-${process.pid}-${Date.now()}.capnp`)
+  const file = join(bundleDir ? resolve(bundleDir) : folder, `serve-${crypto.randomUUID()}.capnp`)
   writeFileSync(file, configText ?? workerdConfig(readConfig(config), vars))
   const chosen = await freePort(port)
   const flags = ['serve', file, `--socket-addr=http=127.0.0.1:${chosen}`, `--directory-path=state=${state}`]
