@@ -364,7 +364,8 @@ export function fits(text: string): boolean {
   return byteLength(text) <= limits.eventBytes
 }
 
-function byteLength(text: string): number {
+/** The bytes of a text as UTF-8. */
+export function byteLength(text: string): number {
   return encoder.encode(text).byteLength
 }
 

@@ -1,5 +1,6 @@
 // The methods that are about the session itself, and what may be done with a call whose handler died.
 
+import type { SessionReply } from '../src/http/session-call.ts'
 import { limits } from '../src/limits.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
@@ -42,6 +43,16 @@ export function mayRepeat(server: Server, { method, params }: JsonRpcRequest): b
   if (method !== 'tools/call') return true
   const { readOnlyHint, idempotentHint } = server.tools.get(params['name'] as string)?.annotations ?? {}
   return readOnlyHint === true || idempotentHint === true
+}
+
+/** The answer to a request that is refused, or came to an error. */
+export function refused({ id }: JsonRpcRequest, error: ProtocolError): Extract<SessionReply, { kind: 'final' }> {
+  return {
+    kind: 'final',
+    message: errorMessage(id, error, 'legacy'),
+    status: error.status('legacy'),
+    code: error.code,
+  }
 }
 
 /** The answer to a call that was cut off and may not be repeated. */

@@ -9,18 +9,18 @@ import { limits } from '../src/limits.ts'
 import { failure, report } from '../src/observability/sink.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import { isObject, type JsonObject, type JsonRpcAnswer, type JsonRpcRequest } from '../src/protocol/json-rpc.ts'
-import { errorMessage, notificationMessage, resultMessage } from '../src/protocol/messages.ts'
+import { notificationMessage, resultMessage } from '../src/protocol/messages.ts'
 import { isAtLeast, type LogLevel } from '../src/protocol/meta.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
-import { answerFrom, withAnswer } from '../src/server/journal.ts'
+import { answerFrom, timedOut, withAnswer } from '../src/server/journal.ts'
 import type { Topic } from '../src/server/ports.ts'
 import { TASK_PROTOCOL, type TaskUpdate } from '../src/server/task-port.ts'
 import { Connections } from './connections.ts'
 import { EventLog, fits, NEVER, type StoredAsk, type StoredCall } from './event-log.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
-import { interruptedMessage, mayRepeat, OWN_METHODS } from './session-methods.ts'
+import { interruptedMessage, mayRepeat, OWN_METHODS, refused } from './session-methods.ts'
 import { Streams } from './streams.ts'
 import { taskPort } from './task-port.ts'
 import { TaskWaits, type WaitsHost } from './task-waits.ts'
@@ -455,7 +455,7 @@ export class Session implements CallHost, WaitsHost {
   /** An ask nobody answered counts as cancelled. @see 2025-11-25 basic/lifecycle, Timeouts */
   #expire(ask: StoredAsk): void {
     this.publish(ask.stream, notificationMessage('notifications/cancelled', { requestId: ask.id, reason: 'timed out' }))
-    this.#settle(ask, ask.method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' })
+    this.#settle(ask, timedOut(ask.method))
   }
 
   /** When something has to be done next, or undefined when nothing is kept any more. */
@@ -517,13 +517,4 @@ function parse(text: string | null): JsonObject {
 /** What an error says. Whatever else a client sends there is no text. */
 function messageOf({ message }: JsonObject): string {
   return typeof message === 'string' ? message : 'an error'
-}
-
-function refused(request: JsonRpcRequest, error: ProtocolError): SessionReply {
-  return {
-    kind: 'final',
-    message: errorMessage(request.id, error, 'legacy'),
-    status: error.status('legacy'),
-    code: error.code,
-  }
 }

@@ -1,5 +1,6 @@
 // Tasks for whoever serves requests: which object to ask, and one answer for every id that is none of the caller's.
 
+import { CLOSE } from '../src/http/session-call.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject } from '../src/protocol/json-rpc.ts'
 import type { TaskSnapshot } from '../src/protocol/task.ts'
@@ -8,9 +9,6 @@ import { isAnonymous } from '../src/server/ports.ts'
 import type { CreatedTask, TaskCall, TaskOwner, TaskPage, TaskPort, TaskWait } from '../src/server/task-port.ts'
 import { expiryOf } from '../src/server/tasks.ts'
 import { callObject, principalObject, reach, taskObject, type PrincipalStub, type TaskStub } from './objects.ts'
-
-/** The code a socket is closed with when the task is at its end. */
-const ENDED = 1000
 
 /** A task port, and where new tasks get their ids. */
 export interface TaskObjects extends TaskPort {
@@ -109,7 +107,7 @@ async function wait(env: Cloudflare.Env, owner: TaskOwner, taskId: string, { sig
   while (!signal.aborted) {
     const response = await ask(env, taskId, (object) => object.fetch(`http://task/?${query}`, { headers }))
     const socket = response?.webSocket
-    if (!socket || (await closed(socket, signal, emit)) === ENDED)
+    if (!socket || (await closed(socket, signal, emit)) === CLOSE.finished)
       return ask(env, taskId, async (object) => (await object.get(owner)) as Found)
     // Its object restarted. After a deploy all of them do, so they are asked one by one.
     await scheduler.wait(100 + 400 * Math.random())
@@ -122,8 +120,8 @@ async function wait(env: Cloudflare.Env, owner: TaskOwner, taskId: string, { sig
 function closed(socket: WebSocket, signal: AbortSignal, emit: TaskWait['emit']): Promise<number> {
   return new Promise((resolve) => {
     const leave = (): void => {
-      socket.close(ENDED, 'the client went away')
-      resolve(ENDED)
+      socket.close(CLOSE.finished, 'the client went away')
+      resolve(CLOSE.finished)
     }
     signal.addEventListener('abort', leave)
     socket.addEventListener('message', ({ data }) => {

@@ -1,7 +1,6 @@
 // One entry of a task's handler: it runs detached from every request, and what it says and remembers goes through its
 // host. A run that only waits for answers and sleeps is parked: it may be forgotten and entered again.
 
-import type { Outcome } from '../src/server/dispatch.ts'
 import { dispatch } from '../src/server/dispatch.ts'
 import { withoutMissing } from '../src/http/legacy.ts'
 import { limits } from '../src/limits.ts'
@@ -12,6 +11,7 @@ import type { Server } from '../src/server/define-server.ts'
 import { CallJournal, type AskRecord, type JournalChange } from '../src/server/journal.ts'
 import type { Ask, Call, InputRequest, Topic } from '../src/server/ports.ts'
 import type { TaskCall } from '../src/server/task-port.ts'
+import { byteLength } from './event-log.ts'
 
 /** The task a run belongs to. It ignores whoever is not its present run. */
 export interface RunHost {
@@ -148,8 +148,7 @@ export class TaskRun {
     const era = form === 'extension' ? 'modern' : 'legacy'
     const { server } = this.#host
     try {
-      const run = async (): Promise<JsonObject> =>
-        ((await dispatch(server, this.#toCall(era))) satisfies Outcome).result
+      const run = async (): Promise<JsonObject> => (await dispatch(server, this.#toCall(era))).result
       const result = await (era === 'modern' ? run() : withoutMissing('tools/call', run))
       return storable(result)
     } catch (error) {
@@ -196,7 +195,7 @@ function isSmall(error: JsonObject): boolean {
 
 /** A result as it is kept, or one that says why it cannot be. @throws {TypeError} for what is no JSON */
 function storable(result: JsonObject): TaskOutcome {
-  const bytes = new TextEncoder().encode(JSON.stringify(result)).byteLength
+  const bytes = byteLength(JSON.stringify(result))
   if (bytes <= limits.taskResultBytes) return { result }
   const text = `The result has ${bytes} bytes, and only ${limits.taskResultBytes} can be kept: ask for less at once.`
   return { result: { content: [{ type: 'text', text }], isError: true } }

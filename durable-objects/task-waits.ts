@@ -8,7 +8,7 @@ import { limits } from '../src/limits.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
 import { relatedTo } from '../src/protocol/legacy/tasks.ts'
-import { errorMessage, notificationMessage, resultMessage } from '../src/protocol/messages.ts'
+import { notificationMessage, resultMessage } from '../src/protocol/messages.ts'
 import { stringParam } from '../src/protocol/params.ts'
 import type { TaskAsk, TaskSnapshot } from '../src/protocol/task.ts'
 import { hasCapability } from '../src/protocol/capabilities.ts'
@@ -18,7 +18,7 @@ import type { TaskPort } from '../src/server/task-port.ts'
 import { isFinal, unknownTask } from '../src/server/tasks.ts'
 import { NEVER, type EventLog, type StoredAsk, type StoredCall } from './event-log.ts'
 import { callObject, taskObject } from './objects.ts'
-import { tooLargeMessage } from './session-methods.ts'
+import { refused, tooLargeMessage } from './session-methods.ts'
 
 /** The session whose streams these are. */
 export interface WaitsHost {
@@ -77,7 +77,7 @@ export class TaskWaits {
     const problem = 'Invalid request: too many streams of this session wait for tasks'
     if (!oldest) throw new ProtocolError('InvalidRequest', problem)
     const { request } = this.#host.callOf(this.#log.call(oldest.stream)!)
-    this.#host.publish(oldest.stream, errorMessage(request.id, new ProtocolError('InvalidRequest', problem), 'legacy'))
+    this.#host.publish(oldest.stream, refused(request, new ProtocolError('InvalidRequest', problem)).message)
     this.#host.endStream(oldest.stream, 'finished')
   }
 
@@ -90,13 +90,17 @@ export class TaskWaits {
 
   async #watch(stream: number, taskId: string, { facts }: SessionCall): Promise<void> {
     const { env, id } = this.#host
-    const waits = (): number[] => this.#log.waits().flatMap((wait) => (wait.task === taskId ? [wait.stream] : []))
     const snapshot = (await callObject(
       () => taskObject(env, taskId),
-      async (object) => object.watch(ownerOf(facts), { session: id, stream }, waits()),
+      async (object) => object.watch(ownerOf(facts), { session: id, stream }, this.#streamsOf(taskId)),
       true,
     )) as TaskSnapshot | undefined
     this.changed(stream, taskId, snapshot)
+  }
+
+  /** The streams that wait for a task, newest last. */
+  #streamsOf(taskId: string): number[] {
+    return this.#log.waits().flatMap(({ stream, task }) => (task === taskId ? [stream] : []))
   }
 
   /** Takes news of a task. @returns false when the stream waits for it no longer */
@@ -152,7 +156,7 @@ export class TaskWaits {
 
   /** Sends a notification of a task on the newest stream that waits for it, if it can be on one somebody reads. */
   said(taskId: string, method: string, params: JsonObject): boolean {
-    const streams = this.#log.waits().flatMap(({ stream, task }) => (task === taskId ? [stream] : []))
+    const streams = this.#streamsOf(taskId)
     const stream = streams.findLast((each) => !this.#host.isLeft(each)) ?? streams.at(-1)
     if (stream !== undefined) this.#host.publish(stream, notificationMessage(method, params))
     return stream !== undefined
@@ -179,20 +183,16 @@ export class TaskWaits {
 
 /** The end of a `tasks/result`. */
 function final(
-  { id }: JsonRpcRequest,
+  request: JsonRpcRequest,
   taskId: string,
   snapshot: TaskSnapshot | undefined,
 ): Extract<SessionReply, { kind: 'final' }> {
   try {
     if (!snapshot) throw unknownTask()
-    return { kind: 'final', message: resultMessage(id, JSON.stringify(resultOf(taskId, snapshot))), status: 200 }
+    const result = JSON.stringify(resultOf(taskId, snapshot))
+    return { kind: 'final', message: resultMessage(request.id, result), status: 200 }
   } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error
-    return {
-      kind: 'final',
-      message: errorMessage(id, error, 'legacy'),
-      status: error.status('legacy'),
-      code: error.code,
-    }
+    if (error instanceof ProtocolError) return refused(request, error)
+    throw error
   }
 }

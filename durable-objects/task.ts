@@ -4,6 +4,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { logOf } from '../src/config.ts'
+import { CLOSE } from '../src/http/session-call.ts'
 import { limits } from '../src/limits.ts'
 import { failure, report } from '../src/observability/sink.ts'
 import { clip } from '../src/protocol/clip.ts'
@@ -15,10 +16,11 @@ import type { TaskOutcome, TaskSnapshot, TaskState } from '../src/protocol/task.
 import type { Server } from '../src/server/define-server.ts'
 import { digestOf } from '../src/server/canonical.ts'
 import { ToolError } from '../src/server/errors.ts'
-import { answerFrom, type AskRecord, type JournalChange } from '../src/server/journal.ts'
+import { answerFrom, timedOut, type AskRecord, type JournalChange } from '../src/server/journal.ts'
 import { isAnonymous, type Ask, type InputRequest, type Topic } from '../src/server/ports.ts'
 import { TASK_PROTOCOL, type TaskCall, type TaskOwner, type TaskUpdate } from '../src/server/task-port.ts'
 import { cancelled, created, done, expiryOf, isFinal, reported, STATUS_CHARS, waiting } from '../src/server/tasks.ts'
+import { byteLength } from './event-log.ts'
 import { callObject, principalObject, sessionObject, setAlarm, type SessionStub } from './objects.ts'
 import { TaskRun, type RunHost } from './task-run.ts'
 import { TaskStore, type StoredTaskAsk, type TaskRecord, type Watcher } from './task-store.ts'
@@ -94,15 +96,11 @@ export function createTaskObject(server: Server, changed?: TaskListener) {
   }
 }
 
-/** The close code for one who waited until the end. */
-const ENDED = 1000
 /** Notifications on their way to a session; a session that is slow misses what comes on top, and no task waits for it. */
 const QUEUED = 100
 
 /** An answer up to this size is always taken, such as one that declines. */
 const SMALL_BYTES = 256
-
-const encoder = new TextEncoder()
 
 export class Task implements RunHost {
   readonly server: Server
@@ -184,7 +182,7 @@ export class Task implements RunHost {
   #firstTooLarge(answers: readonly [key: string, raw: unknown][]): string | undefined {
     let bytes = this.#store.record!.answerBytes
     const large = answers.find(([, raw]) => {
-      const own = byteLength(raw)
+      const own = bytesOf(raw)
       bytes += own
       return own > limits.eventBytes || (own > SMALL_BYTES && bytes > limits.taskStepBytes)
     })
@@ -229,7 +227,7 @@ export class Task implements RunHost {
 
   connect(socket: WebSocket): void {
     this.#state.acceptWebSocket(socket)
-    if (isFinal(this.#store.record!.state)) socket.close(ENDED, 'the task is at its end')
+    if (isFinal(this.#store.record!.state)) socket.close(CLOSE.finished, 'the task is at its end')
   }
 
   async alarm(): Promise<void> {
@@ -249,7 +247,7 @@ export class Task implements RunHost {
   /** Wakes the handler, or enters it where it is not alive although there is something to do. */
   #goOn(now: number): void {
     const late = this.#store.openAsks().filter(({ expiresAt = Infinity }) => now >= expiresAt)
-    this.#settle(late.map((open) => [open, timedOut(open)]))
+    this.#settle(late.map((open) => [open, timedOut(open.ask.method)]))
     const { isParked, wakeAt = Infinity } = this.#store.record!
     if (isParked && now < wakeAt) return
     if (isParked) this.#store.save({ isParked: false, attempts: 0 })
@@ -328,8 +326,7 @@ export class Task implements RunHost {
 
   emitted(run: TaskRun, method: string, params: JsonObject): void {
     if (run !== this.#run) return
-    const { form, requestId, name } = this.#store.record!
-    const { session } = this.#store.record!
+    const { form, requestId, name, session } = this.#store.record!
     if (method !== 'notifications/message') return this.#say(method, relatedTo(this.#id, params))
     this.#store.logs = run.journal.logs
     // Only in a session a client can say which messages it wants.
@@ -396,7 +393,7 @@ export class Task implements RunHost {
     for (const [{ key, ...open }, raw] of answers) {
       this.#store.putAsk(key, { ...open, isOpen: false })
       this.#store.putAnswer(key, raw)
-      answerBytes += byteLength(raw)
+      answerBytes += bytesOf(raw)
     }
     const isAsking = this.#store.openAsks().length > 0
     const state = waiting(this.#store.record!.state, isAsking, Date.now())
@@ -415,7 +412,7 @@ export class Task implements RunHost {
   #end(state: TaskState): void {
     this.#run = undefined
     this.#moved({}, state, !isAnonymous(this.#store.record!))
-    for (const socket of this.#state.getWebSockets()) socket.close(ENDED, 'the task is at its end')
+    for (const socket of this.#state.getWebSockets()) socket.close(CLOSE.finished, 'the task is at its end')
     this.#log(state.phase === 'done' ? statusOf(state, this.#store.outcome) : state.phase)
     this.#arm()
   }
@@ -519,7 +516,7 @@ export class Task implements RunHost {
     const run = this.#run
     this.#run = undefined
     if (!isFinal(this.#store.record!.state)) this.#log('expired')
-    for (const socket of this.#state.getWebSockets()) socket.close(ENDED, 'the task expired')
+    for (const socket of this.#state.getWebSockets()) socket.close(CLOSE.finished, 'the task expired')
     this.#hasExpired = true
     // Who cannot be reached asks again itself when its client comes back.
     await Promise.allSettled(
@@ -562,11 +559,6 @@ export class Task implements RunHost {
   }
 }
 
-/** An ask nobody answered counts as cancelled. */
-function timedOut({ ask }: StoredTaskAsk): unknown {
-  return ask.method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' }
-}
-
-function byteLength(raw: unknown): number {
-  return encoder.encode(JSON.stringify(raw) ?? '').byteLength
+function bytesOf(raw: unknown): number {
+  return byteLength(JSON.stringify(raw) ?? '')
 }

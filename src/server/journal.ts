@@ -22,7 +22,7 @@ export interface RefusedAnswer {
 }
 
 /** What was added: a checked answer, or the result of a step as it is kept, `[]` for undefined. */
-export type JournalChange = { ask: string; record: AskRecord } | { step: string; value: readonly unknown[] }
+export type JournalChange = { ask: string } | { step: string; value: readonly unknown[] }
 
 /** The keeper of a journal. */
 export interface JournalHost {
@@ -96,7 +96,7 @@ export class CallJournal implements Journal {
       const checked = await this.#busy(() => this.#check(ask, raw))
       if (checked.ok) {
         record.answer = raw
-        this.#host.changed?.({ ask: ask.key, record })
+        this.#host.changed?.({ ask: ask.key })
         return checked.value
       }
       delete record.answer
@@ -235,6 +235,11 @@ export class CallJournal implements Journal {
       if (this.#running === 0) this.#host.idle?.()
     }
   }
+}
+
+/** What stands for the answer to an ask nobody answered in time: a form or link counts as cancelled. */
+export function timedOut(method: string): unknown {
+  return method === 'elicitation/create' ? { action: 'cancel' } : { refused: 'timed out' }
 }
 
 /** A raw answer as a client gave it. Null, or what looks like the mark of a refusal, fits nothing and is asked again. */
