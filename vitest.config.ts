@@ -11,6 +11,8 @@ const bindings = {
   SSE_PRIMING: 'on',
   DEAD_SESSION_GET: '404',
   ALLOWED_ORIGINS: '',
+  LISTEN_SHARDS: '1',
+  RESUMABLE_LISTEN: 'off',
   LOG: 'requests',
 }
 

@@ -268,6 +268,10 @@ export class EventLog {
     if (this.exists) this.#write('delete from subscription where uri = ?', uri)
   }
 
+  subscriptions(): string[] {
+    return this.exists ? this.#rows<{ uri: string }>('select uri from subscription').map(({ uri }) => uri) : []
+  }
+
   isSubscribed(uri: string): boolean {
     return this.exists && this.#rows('select 1 from subscription where uri = ?', uri).length > 0
   }

@@ -13,7 +13,9 @@ import type { LogLevel } from '../src/protocol/meta.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { CallJournal } from '../src/server/journal.ts'
-import type { Ask, InputRequest, Topic } from '../src/server/ports.ts'
+import type { Topic } from '../src/protocol/topic.ts'
+import { Publisher } from '../src/server/publisher.ts'
+import type { Ask, InputRequest } from '../src/server/ports.ts'
 import type { TaskPort } from '../src/server/task-port.ts'
 import { endlessMessage, tooLargeMessage } from './session-methods.ts'
 
@@ -41,7 +43,8 @@ export interface CallHost {
   remember(stream: number, memory: JsonObject): void
   end(call: LiveCall, state: 'finished' | 'cancelled'): void
   poll(stream: number): void
-  notify(topic: Topic): void
+  /** Brings changes to whoever watches. */
+  publishTopics(topics: readonly Topic[]): Promise<void>
   mintId(): string
   report(error: unknown, call: SessionCall): void
   waitUntil(work: Promise<unknown>): void
@@ -52,6 +55,7 @@ export class LiveCall {
   readonly #host: CallHost
   readonly #journal: CallJournal
   readonly #controller = new AbortController()
+  readonly #publisher: Publisher
   #stream: number | undefined
   #reply: (reply: SessionReply) => void = () => {}
   #isOver = false
@@ -62,6 +66,11 @@ export class LiveCall {
     this.#host = host
     this.call = call
     this.#stream = resumed?.stream
+    this.#publisher = new Publisher({
+      publish: (topics) => host.publishTopics(topics),
+      waitUntil: (work) => host.waitUntil(work),
+      report: (error) => host.report(error, call),
+    })
     this.#journal = new CallJournal(resumed?.memory, {
       early: () => undefined,
       mintId: () => host.mintId(),
@@ -123,6 +132,7 @@ export class LiveCall {
 
   async #run(): Promise<void> {
     const final = await this.#answer()
+    await this.#publisher.settled()
     if (this.#isOver) return
     if (this.#stream !== undefined) this.#host.publish(this.#stream, final.message, tooLargeMessage(this.call.request))
     this.#leave('finished', { kind: 'final', ...final })
@@ -155,7 +165,7 @@ export class LiveCall {
           signal: () => this.#controller.signal,
           waitUntil: (work) => this.#host.waitUntil(work),
           report: (error) => this.#report(error),
-          notify: (topic) => this.#host.notify(topic),
+          notify: this.#publisher.notify,
         },
       })
       return { message: final.message as string, status: final.status }

@@ -5,10 +5,12 @@ import { ProtocolError } from '../src/protocol/errors.ts'
 type SessionObject = InstanceType<ReturnType<typeof import('./session.ts').createSessionObject>>
 type TaskObject = InstanceType<ReturnType<typeof import('./task.ts').createTaskObject>>
 type PrincipalObject = import('./principal.ts').PrincipalObject
+type ListenHubObject = InstanceType<ReturnType<typeof import('./listen-hub.ts').createListenHubObject>>
 
 export type SessionStub = DurableObjectStub<SessionObject>
 export type TaskStub = DurableObjectStub<TaskObject>
 export type PrincipalStub = DurableObjectStub<PrincipalObject>
+export type HubStub = DurableObjectStub<ListenHubObject>
 
 /** @throws {TypeError} for an id this namespace did not mint */
 export function sessionObject({ SESSION }: Cloudflare.Env, id: string): SessionStub {

@@ -7,6 +7,7 @@ import type { SealingKeys } from '../src/server/ports.ts'
 import { callObject, reach, sessionObject, type SessionStub } from './objects.ts'
 import { interruptedMessage, mayRepeat } from './session-methods.ts'
 
+export { listenPort, notifier } from './listen-port.ts'
 export { taskPort } from './task-port.ts'
 
 /** Sealing keys from the one `KeyRingObject`. */

@@ -7,12 +7,13 @@ import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
 import { errorMessage, resultMessage } from '../src/protocol/messages.ts'
 import { LOG_LEVELS, type LogLevel } from '../src/protocol/meta.ts'
 import { stringParam } from '../src/protocol/params.ts'
+import type { Auth } from '../src/server/ports.ts'
 import { findResource } from '../src/server/run.ts'
 import type { Server } from '../src/server/define-server.ts'
 import type { EventLog } from './event-log.ts'
 
 /** Changes what a session keeps. @throws {ProtocolError} when the parameters do not fit */
-export type OwnMethod = (log: EventLog, server: Server, params: JsonObject) => void
+export type OwnMethod = (log: EventLog, server: Server, params: JsonObject, auth: Auth) => void
 
 export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
   ['logging/setLevel', setLevel],
@@ -26,9 +27,10 @@ function setLevel(log: EventLog, _server: Server, params: JsonObject): void {
   log.set('level', level)
 }
 
-function subscribe(log: EventLog, server: Server, params: JsonObject): void {
+function subscribe(log: EventLog, server: Server, params: JsonObject, auth: Auth): void {
   const uri = stringParam(params, 'uri')
-  if (!findResource(server, uri)) throw new ProtocolError('ResourceNotFound', `Resource not found: ${uri}`, { uri })
+  if (!findResource(server, auth, uri))
+    throw new ProtocolError('ResourceNotFound', `Resource not found: ${uri}`, { uri })
   if (!log.isSubscribed(uri) && log.countSubscriptions() >= limits.sessionSubscriptions)
     throw invalid('too many subscriptions in this session')
   log.subscribe(uri)

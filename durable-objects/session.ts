@@ -8,17 +8,27 @@ import { logOf } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
 import { failure, report } from '../src/observability/sink.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
-import { isObject, type JsonObject, type JsonRpcAnswer, type JsonRpcRequest } from '../src/protocol/json-rpc.ts'
+import { isObject, type JsonObject, type JsonRpcAnswer } from '../src/protocol/json-rpc.ts'
 import { notificationMessage, resultMessage } from '../src/protocol/messages.ts'
 import { isAtLeast, type LogLevel } from '../src/protocol/meta.ts'
+import {
+  changeNotification,
+  isListTopic,
+  LIST_TOPICS,
+  subjectOf,
+  type ListTopic,
+  type Topic,
+} from '../src/protocol/topic.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { answerFrom, timedOut, withAnswer } from '../src/server/journal.ts'
-import type { Topic } from '../src/server/ports.ts'
+import { LISTEN_PROTOCOL } from '../src/server/listen-port.ts'
 import { TASK_PROTOCOL, type TaskUpdate } from '../src/server/task-port.ts'
 import { Connections } from './connections.ts'
 import { EventLog, fits, NEVER, type StoredAsk, type StoredCall } from './event-log.ts'
+import type { Following } from './hub-store.ts'
+import { listenPort, type Hubs } from './listen-port.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
 import { interruptedMessage, mayRepeat, OWN_METHODS, refused } from './session-methods.ts'
 import { Streams } from './streams.ts'
@@ -26,9 +36,9 @@ import { taskPort } from './task-port.ts'
 import { TaskWaits, type WaitsHost } from './task-waits.ts'
 
 /** The class of session objects for one server. Its public methods are what the Worker calls. */
-export function createSessionObject(server: Server) {
+export function createSessionObject(server: Server, hubs: Hubs = listenPort()) {
   return class SessionObject extends DurableObject<Cloudflare.Env> {
-    readonly #session = new Session(server, this.ctx, this.env)
+    readonly #session = new Session(server, this.ctx, this.env, hubs)
 
     /** Answers a request, or says which stream its answer will be on. */
     request(call: SessionCall): Promise<SessionReply> {
@@ -55,9 +65,9 @@ export function createSessionObject(server: Server) {
       this.#session.taskSaid(taskId, method, params)
     }
 
-    /** A task of this session says that something changed. */
-    topic(topic: Topic): void {
-      this.#session.notify(topic)
+    /** Takes changes of what this session follows. Undefined from an object of another version. */
+    changed(protocol: number, topics: readonly Topic[]): Following[] | undefined {
+      return protocol === LISTEN_PROTOCOL ? this.#session.changed(topics) : undefined
     }
 
     /** Tells the client that the page of a link is done. */
@@ -71,12 +81,12 @@ export function createSessionObject(server: Server) {
     }
 
     /** An upgrade connects to `?stream=&after=`; other answers say by their status why not. */
-    override fetch(request: Request): Response {
+    override async fetch(request: Request): Promise<Response> {
       const { searchParams } = new URL(request.url)
       if (Number(searchParams.get('protocol')) !== SESSION_PROTOCOL) return new Response(null, { status: 503 })
-      const { 0: client, 1: socket } = new WebSocketPair()
       const after = searchParams.get('after') ?? undefined
-      const status = this.#session.connect(socket, Number(searchParams.get('stream')), after)
+      const { 0: client, 1: socket } = new WebSocketPair()
+      const status = await this.#session.connect(socket, Number(searchParams.get('stream')), after)
       return status === undefined
         ? new Response(null, { status: 101, webSocket: client })
         : new Response(null, { status })
@@ -98,6 +108,7 @@ export class Session implements CallHost, WaitsHost {
   readonly server: Server
   readonly env: Cloudflare.Env
   readonly tasks = taskPort()
+  readonly #hubs: Hubs
   readonly #state: DurableObjectState
   readonly #connections: Connections
   readonly #log: EventLog
@@ -107,12 +118,15 @@ export class Session implements CallHost, WaitsHost {
   readonly #live = new Set<LiveCall>()
   /** Who waits in this instance for the answer to which ask of which stream. */
   readonly #waiting = new Map<string, { stream: number; resolve: (raw: unknown) => void }>()
+  /** Connections of the standalone stream that are not there yet. */
+  #coming = 0
   /** When the alarm is set to ring, as far as this instance knows. */
   #alarmAt = Number.POSITIVE_INFINITY
 
-  constructor(server: Server, state: DurableObjectState, env: Cloudflare.Env) {
+  constructor(server: Server, state: DurableObjectState, env: Cloudflare.Env, hubs: Hubs) {
     this.server = server
     this.env = env
+    this.#hubs = hubs
     this.#state = state
     this.#connections = new Connections(state)
     this.#log = new EventLog(state.storage)
@@ -130,7 +144,7 @@ export class Session implements CallHost, WaitsHost {
     this.#touch()
     const { request } = call
     if (request.method === 'ping') return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
-    if (OWN_METHODS.has(request.method)) return this.#answerOwn(request)
+    if (OWN_METHODS.has(request.method)) return this.#answerOwn(call)
     if (request.method === 'tasks/result' && call.takesStream) return this.#awaitTask(call)
     const parked = this.#log.runningStreams().filter((stream) => !this.#liveOf(stream)).length
     if (this.#live.size + parked >= limits.sessionCalls) {
@@ -207,11 +221,21 @@ export class Session implements CallHost, WaitsHost {
     return this.#log.deleteAll()
   }
 
-  /** Connects a socket to a stream. @returns the status that says why not: 404 ended, else as `Streams.connect` says */
-  connect(socket: WebSocket, stream: number, after: string | undefined): 400 | 404 | 405 | undefined {
+  /**
+   * Connects a socket to a stream.
+   * @returns the status that says why not: 404 ended, 503 the hub cannot be reached, else as `Streams.connect` says
+   */
+  async connect(
+    socket: WebSocket,
+    stream: number,
+    after: string | undefined,
+  ): Promise<400 | 404 | 405 | 503 | undefined> {
+    // What comes from here on is for this connection, also before it is there, unless an older one takes it.
+    const from = this.#connections.isOpen(STANDALONE) ? undefined : this.#log.lastSequence(STANDALONE)
+    if (isStandalone(stream, after) && !(await this.#followFirst())) return 503
     if (this.#log.endedUntil !== undefined) return 404
     this.#touch()
-    const refusal = this.#streams.connect(socket, stream, after)
+    const refusal = this.#streams.connect(socket, stream, after, from)
     // A client that comes back may have missed the end of the task it waits for.
     if (refusal === undefined && after !== undefined) void this.#checkWait(after)
     return refusal
@@ -288,11 +312,46 @@ export class Session implements CallHost, WaitsHost {
     this.#streams.poll(stream)
   }
 
-  notify(topic: Topic): void {
-    // A handler may go on after its session has ended, for which nothing may be stored.
-    if (this.#log.endedUntil !== undefined) return
-    if (topic.kind !== 'resource') this.#announce(`notifications/${topic.kind}/list_changed`)
-    else if (this.#log.isSubscribed(topic.uri)) this.#announce('notifications/resources/updated', { uri: topic.uri })
+  publishTopics(topics: readonly Topic[]): Promise<void> {
+    return this.#hubs.publish(this.env, topics)
+  }
+
+  /** Asks the hub to be told of what the client of this session wants to know. @returns false when it cannot be reached */
+  async follow(): Promise<boolean> {
+    if (this.#log.endedUntil !== undefined) return true
+    const lists = LIST_TOPICS.filter((list) => this.server.families.has(list))
+    const topics: Topic[] = [...lists, ...this.#log.subscriptions().map((uri) => `resource ${uri}` as const)]
+    try {
+      if (topics.length > 0) await this.#hubs.follow(this.env, this.id, topics)
+      return true
+    } catch (error) {
+      report(failure(error, {}), logOf(this.env))
+      return false
+    }
+  }
+
+  /** The same before its client is connected, so that nothing is missed between. */
+  async #followFirst(): Promise<boolean> {
+    this.#coming++
+    try {
+      return await this.follow()
+    } finally {
+      this.#coming--
+    }
+  }
+
+  /**
+   * Takes changes of what this session follows, also for a client that is away: it finds them when it comes back.
+   * @returns what it does with each from now on: a client that is away needs to hear of a thing only once
+   */
+  changed(topics: readonly Topic[]): Following[] {
+    return topics.map((topic) => {
+      if (this.#log.endedUntil !== undefined || topic.startsWith('task ')) return 'leave'
+      if (!isListTopic(topic) && !this.#log.isSubscribed(subjectOf(topic))) return 'leave'
+      const { method, params } = changeNotification(topic as ListTopic)
+      this.#keepForStandalone(notificationMessage(method, params))
+      return this.#coming > 0 || this.#connections.isOpen(STANDALONE) ? 'follow' : 'wait'
+    })
   }
 
   report(error: unknown, { requestId, request: { method, params }, trace }: SessionCall): void {
@@ -325,20 +384,29 @@ export class Session implements CallHost, WaitsHost {
   }
 
   /** Sends on the standalone stream, if its client listens there or has told this session to keep something. */
-  #announce(method: string, params?: JsonObject): void {
+  #announce(method: string, params: JsonObject): void {
     if (!this.#connections.isOpen(STANDALONE) && !this.#log.keepsMore) return
-    this.publish(STANDALONE, params ? notificationMessage(method, params) : JSON.stringify({ jsonrpc: '2.0', method }))
+    this.#keepForStandalone(notificationMessage(method, params))
+  }
+
+  #keepForStandalone(message: string): void {
+    this.publish(STANDALONE, message)
     this.#keep()
   }
 
-  #answerOwn(request: JsonRpcRequest): SessionReply {
+  async #answerOwn(call: SessionCall): Promise<SessionReply> {
+    const { request, facts, requestId } = call
+    const { method, params } = request
     try {
-      OWN_METHODS.get(request.method)!(this.#log, this.server, request.params)
+      OWN_METHODS.get(method)!(this.#log, this.server, params, facts)
     } catch (error) {
       if (error instanceof ProtocolError) return refused(request, error)
-      throw error
+      // Thrown by what says who may see a resource, which an author wrote.
+      this.report(error, call)
+      return refused(request, new ProtocolError('InternalError', `Internal error (request ${requestId})`))
     }
     if (this.#log.exists) this.#keep()
+    if (method === 'resources/subscribe' && !(await this.follow())) return { kind: 'busy' }
     return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
   }
 
@@ -498,6 +566,11 @@ export class Session implements CallHost, WaitsHost {
 
 /** A call as it is kept. One that is too large is kept without its parameters, and cannot be entered again. */
 type KeptCall = SessionCall & { isCut?: true }
+
+/** True for a connection of the standalone stream. A cursor says itself which stream it is of. */
+function isStandalone(stream: number, after: string | undefined): boolean {
+  return (after === undefined ? stream : Number(after.split('.')[1])) === STANDALONE
+}
 
 function storable(call: SessionCall): string {
   const text = JSON.stringify(call)

@@ -76,10 +76,11 @@ export class Streams {
   /**
    * Connects a socket to a stream and sends what came after a cursor.
    * @param stream where to begin without a cursor: at the beginning of a call, or on the standalone stream from now on
+   * @param from or there from this sequence on
    * @returns the status that says why not: 405 nothing will come any more, 400 no such place
    */
-  connect(socket: WebSocket, stream: number, after: string | undefined): 400 | 405 | undefined {
-    const place = after === undefined ? this.#beginning(stream) : this.#placeAfter(after)
+  connect(socket: WebSocket, stream: number, after: string | undefined, from?: number): 400 | 405 | undefined {
+    const place = after === undefined ? this.#beginning(stream, from) : this.#placeAfter(after)
     if ('status' in place) return place.status
     this.#connections.accept(socket, place.stream)
     // Without a cursor a connection that drops before the first event could not be made again from this place.
@@ -100,8 +101,8 @@ export class Streams {
     }
   }
 
-  #beginning(stream: number): Place | Refused {
-    if (stream === STANDALONE) return { stream, sequence: this.#log.lastSequence(stream) }
+  #beginning(stream: number, from?: number): Place | Refused {
+    if (stream === STANDALONE) return { stream, sequence: from ?? this.#log.lastSequence(stream) }
     this.#host.recover()
     return this.#log.call(stream) ? { stream, sequence: 0 } : { status: 405 }
   }

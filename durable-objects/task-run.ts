@@ -9,7 +9,8 @@ import type { JsonObject } from '../src/protocol/json-rpc.ts'
 import type { TaskOutcome } from '../src/protocol/task.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { CallJournal, type AskRecord, type JournalChange } from '../src/server/journal.ts'
-import type { Ask, Call, InputRequest, Topic } from '../src/server/ports.ts'
+import type { Topic } from '../src/protocol/topic.ts'
+import type { Ask, Call, InputRequest } from '../src/server/ports.ts'
 import type { TaskCall } from '../src/server/task-port.ts'
 import { byteLength } from './event-log.ts'
 
@@ -31,6 +32,8 @@ export interface RunHost {
   reported(run: TaskRun, progress: number, message: string): void
   emitted(run: TaskRun, method: string, params: JsonObject): void
   notify(topic: Topic): void
+  /** Settles when what was said to have changed is stored where it is told from. */
+  published(): Promise<void>
   ended(run: TaskRun, outcome: TaskOutcome): void
   mintId(): string
   report(error: unknown): void
@@ -69,7 +72,10 @@ export class TaskRun {
   /** Enters the handler. */
   start(): void {
     this.#run()
-      .then((outcome) => this.#isOver || this.#host.ended(this, outcome))
+      .then(async (outcome) => {
+        await this.#host.published()
+        if (!this.#isOver) this.#host.ended(this, outcome)
+      })
       // What cannot be stored is tried again by the next entry.
       .catch((error: unknown) => this.#host.report(error))
   }

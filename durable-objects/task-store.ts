@@ -25,6 +25,8 @@ export interface TaskRecord {
   isParked: boolean
   /** When a parked handler has slept enough, in ms since the epoch; Infinity when it only waits for answers. */
   wakeAt?: number
+  /** True once a client listens for its changes, which are published from then on. */
+  isListened?: true
   /** True while somebody has not been told of the last change. */
   isUntold: boolean
   /** Of all answers there were. */

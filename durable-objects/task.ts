@@ -13,28 +13,26 @@ import type { JsonObject } from '../src/protocol/json-rpc.ts'
 import { legacyTask, relatedTo, statusOf } from '../src/protocol/legacy/tasks.ts'
 import type { LogLevel } from '../src/protocol/meta.ts'
 import type { TaskOutcome, TaskSnapshot, TaskState } from '../src/protocol/task.ts'
+import type { Topic } from '../src/protocol/topic.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { digestOf } from '../src/server/canonical.ts'
 import { ToolError } from '../src/server/errors.ts'
 import { answerFrom, timedOut, type AskRecord, type JournalChange } from '../src/server/journal.ts'
-import { isAnonymous, type Ask, type InputRequest, type Topic } from '../src/server/ports.ts'
+import type { ListenPort } from '../src/server/listen-port.ts'
+import { isAnonymous, type Ask, type InputRequest } from '../src/server/ports.ts'
+import { Publisher } from '../src/server/publisher.ts'
 import { TASK_PROTOCOL, type TaskCall, type TaskOwner, type TaskUpdate } from '../src/server/task-port.ts'
 import { cancelled, created, done, expiryOf, isFinal, reported, STATUS_CHARS, waiting } from '../src/server/tasks.ts'
 import { byteLength } from './event-log.ts'
+import { listenPort } from './listen-port.ts'
 import { callObject, principalObject, sessionObject, setAlarm, type SessionStub } from './objects.ts'
 import { TaskRun, type RunHost } from './task-run.ts'
 import { TaskStore, type StoredTaskAsk, type TaskRecord, type Watcher } from './task-store.ts'
 
-/** Is told of every change of a task that others may watch. */
-export type TaskListener = (env: Cloudflare.Env, taskId: string, owner: TaskOwner, snapshot: TaskSnapshot) => void
-
-/**
- * The class of task objects for one server. Its public methods are what others call.
- * @param changed where news of tasks is published; absent where nobody listens for them
- */
-export function createTaskObject(server: Server, changed?: TaskListener) {
+/** The class of task objects for one server. Its public methods are what others call. */
+export function createTaskObject(server: Server, hubs: ListenPort = listenPort()) {
   return class TaskObject extends DurableObject<Cloudflare.Env> {
-    readonly #task = new Task(server, this.ctx, this.env, changed)
+    readonly #task = new Task(server, this.ctx, this.env, hubs)
 
     /** Stores the task. Undefined from an object that is a version behind. */
     create(call: TaskCall): TaskState | undefined {
@@ -53,6 +51,11 @@ export function createTaskObject(server: Server, changed?: TaskListener) {
 
     get(owner: TaskOwner): TaskSnapshot | undefined {
       return this.#task.get(owner)
+    }
+
+    /** The same, for who wants to be told of changes from now on. */
+    listen(owner: TaskOwner): TaskSnapshot | undefined {
+      return this.#task.listen(owner)
     }
 
     /** Gives answers, unless one is too large to keep. */
@@ -107,24 +110,31 @@ export class Task implements RunHost {
   readonly env: Cloudflare.Env
   readonly #state: DurableObjectState
   readonly #store: TaskStore
-  readonly #listener: TaskListener | undefined
+  readonly #hubs: ListenPort
+  readonly #publisher: Publisher
   /** The run that lives in this instance. What any other one does is ignored. */
   #run: TaskRun | undefined
   /** The last call of each session that was told something. */
   readonly #telling = new Map<string, Promise<unknown>>()
   #queued = 0
+  #announcing: ReturnType<typeof setTimeout> | undefined
   #hasExpired = false
   /** Counts changes, so that one that comes while others are told of the last is not taken for told. */
   #changes = 0
   /** When the alarm is set to ring, as far as this instance knows. */
   #alarmAt = Number.POSITIVE_INFINITY
 
-  constructor(server: Server, state: DurableObjectState, env: Cloudflare.Env, listener?: TaskListener) {
+  constructor(server: Server, state: DurableObjectState, env: Cloudflare.Env, hubs: ListenPort) {
     this.server = server
     this.env = env
     this.#state = state
     this.#store = new TaskStore(state.storage)
-    this.#listener = listener
+    this.#hubs = hubs
+    this.#publisher = new Publisher({
+      publish: (topics) => hubs.publish(env, topics),
+      waitUntil: (work) => state.waitUntil(work),
+      report: (error) => this.report(error),
+    })
   }
 
   /** Stores the task and the alarm that will run it. Creating the same one again changes nothing. */
@@ -164,6 +174,13 @@ export class Task implements RunHost {
 
   get(owner: TaskOwner): TaskSnapshot | undefined {
     return this.#owned(owner) && this.#snapshot()
+  }
+
+  /** Says what it is now, and publishes its changes from now on: most tasks nobody listens for, and they publish none. */
+  listen(owner: TaskOwner): TaskSnapshot | undefined {
+    const record = this.#owned(owner)
+    if (record && !record.isListened && !isFinal(record.state)) this.#store.save({ isListened: true })
+    return this.get(owner)
   }
 
   /** Gives answers by the keys they were asked under, all of them or none. Others are ignored. */
@@ -321,7 +338,7 @@ export class Task implements RunHost {
     if (run !== this.#run) return
     const state = reported(this.#store.record!.state, clip(message, STATUS_CHARS), Date.now())
     this.#store.save({ state, progress, attempts: 0 })
-    this.#publish()
+    if (this.#store.record!.isListened) this.#announceSoon()
   }
 
   emitted(run: TaskRun, method: string, params: JsonObject): void {
@@ -337,8 +354,11 @@ export class Task implements RunHost {
   }
 
   notify(topic: Topic): void {
-    const { session } = this.#store.record ?? {}
-    if (session !== undefined) this.#queue(session, (object) => object.topic(topic))
+    this.#publisher.notify(topic)
+  }
+
+  published(): Promise<void> {
+    return this.#publisher.settled()
   }
 
   ended(run: TaskRun, outcome: TaskOutcome): void {
@@ -419,18 +439,27 @@ export class Task implements RunHost {
 
   /** Stores a change and tells everybody who waits for it. */
   #moved(change: Partial<TaskRecord>, state: TaskState, hasToTell = false): void {
-    const before = this.#store.record!.state
-    const isUntold = hasToTell || this.#store.watchers().length > 0
+    const before = this.#store.record!
+    const isUntold = hasToTell || before.isListened === true || this.#store.watchers().length > 0
     this.#store.save({ ...change, state, isUntold })
-    this.#publish()
     // The id is in the parameters, so no mark is needed. @see 2025-11-25 basic/utilities/tasks, Task Notifications
-    if (before.phase !== state.phase) this.#say('notifications/tasks/status', legacyTask(this.#id, this.#snapshot()))
+    if (before.state.phase !== state.phase)
+      this.#say('notifications/tasks/status', legacyTask(this.#id, this.#snapshot()))
     if (isUntold) this.#tell()
   }
 
-  #publish(): void {
-    const { principal, form } = this.#store.record!
-    if (form === 'extension') this.#listener?.(this.env, this.#id, { principal, form }, this.#snapshot())
+  /** Publishes that it changed. Who listens reads what it is then. */
+  #announce(): Promise<void> {
+    return this.#hubs.publish(this.env, [`task ${this.#id}`])
+  }
+
+  /** The same for what may also be missed, such as progress, and not more often than it is delivered. */
+  #announceSoon(): void {
+    if (this.#announcing !== undefined) return
+    this.#announcing = setTimeout(() => {
+      this.#announcing = undefined
+      this.#announce().catch((error: unknown) => this.report(error))
+    }, limits.hubWindowMs)
   }
 
   /** Sends a notification to whoever listens: the session, and clients without one that wait for the result. */
@@ -459,6 +488,7 @@ export class Task implements RunHost {
         if (turn === this.#changes) await this.#tellOne(watcher)
       }),
     )
+    if (record.isListened) told.push(this.#announce())
     if (isFinal(record.state) && !isAnonymous(record)) told.push(this.#close(record.principal))
     const isUntold = (await Promise.allSettled(told)).some(({ status }) => status === 'rejected')
     // Whoever could not be reached is told when the alarm rings.

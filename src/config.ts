@@ -28,9 +28,12 @@ const Variables = z.object({
   SESSIONS: z.enum(['optional', 'required', 'off']).default('optional'),
   SSE_PRIMING: z.enum(['on', 'off']).default('on'),
   DEAD_SESSION_GET: z.enum(['404', '405']).default('404'),
+  LISTEN_SHARDS: z.coerce.number('a number of shards').int('a whole number').min(1).max(64).default(1),
+  RESUMABLE_LISTEN: z.enum(['on', 'off']).default('off'),
   LOG: z.enum(['requests', 'errors', 'off']).default('requests'),
 })
 const Log = Variables.shape.LOG.catch('errors')
+const Shards = Variables.shape.LISTEN_SHARDS.catch(1)
 
 /** How this deployment is set up. */
 export interface Config {
@@ -46,6 +49,8 @@ export interface Config {
   priming: boolean
   /** The status of a GET with a dead session id. 405 quiets clients that otherwise ask again for ever. */
   deadSessionGet: 404 | 405
+  /** True for the extension `dev.mcp-edge/resumable-listen`. */
+  resumableListen: boolean
   /** `requests` logs one line per request, `errors` only failures. */
   log: 'requests' | 'errors' | 'off'
 }
@@ -60,7 +65,8 @@ export function parseConfig(env: object): Config {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`)
     throw new TypeError(`cannot use the configuration: ${problems.join('; ')}`)
   }
-  const { PUBLIC_URL, ALLOWED_ORIGINS, STATE_KEYS, SESSIONS, SSE_PRIMING, DEAD_SESSION_GET, LOG } = parsed.data
+  const { PUBLIC_URL, ALLOWED_ORIGINS, STATE_KEYS, SESSIONS, SSE_PRIMING, DEAD_SESSION_GET, RESUMABLE_LISTEN, LOG } =
+    parsed.data
   return {
     publicUrl: PUBLIC_URL === undefined ? undefined : new URL(PUBLIC_URL),
     allowedOrigins: new Set(ALLOWED_ORIGINS),
@@ -68,8 +74,14 @@ export function parseConfig(env: object): Config {
     sessions: SESSIONS,
     priming: SSE_PRIMING === 'on',
     deadSessionGet: DEAD_SESSION_GET === '405' ? 405 : 404,
+    resumableListen: RESUMABLE_LISTEN === 'on',
     log: LOG,
   }
+}
+
+/** How many objects share the listeners of change notifications, 1 to 64. */
+export function shardsOf(env: { LISTEN_SHARDS?: unknown }): number {
+  return Shards.parse(env.LISTEN_SHARDS)
 }
 
 /** What is logged, where a wrong variable must not be in the way: inside an object, which may have an alarm to answer. */

@@ -101,6 +101,36 @@ export const limits = {
   taskResultBytes: 16 * 1024 * 1024,
   /** Entries in a row of a task's handler that get nowhere before the task fails: one that kills its object each time. */
   taskAttempts: 5,
+  /** URIs one `subscriptions/listen` may name. As many as a session may subscribe to. */
+  listenResources: 500,
+  /** Tasks one `subscriptions/listen` may name. Each is asked for its state. */
+  listenTasks: 100,
+  /** Streams of `subscriptions/listen` one identified principal may hold: a few hosts, with a few streams each. */
+  principalListeners: 50,
+  /** The same for all anonymous callers from one address, which may be that of a hosted client with many users. */
+  addressListeners: 1_000,
+  /** Listeners of one shard. The platform allows 32,768 sockets an object. */
+  hubListeners: 30_000,
+  /** What the listeners of one owner may name together on it, so that nobody takes the room of all others. */
+  ownerTopics: 20_000,
+  /** What all listeners of one shard may name together: each takes some memory of the one object. */
+  hubTopics: 200_000,
+  /** Things that changed which a shard remembers, for listeners that come back. Of one that changes again the newest counts. */
+  hubChanges: 10_000,
+  /** For how long. Longer than a stream lives. */
+  hubReplayMs: 60 * 60 * 1000,
+  /** What changes within this time of the last delivery is delivered together, each thing once. */
+  hubWindowMs: 200,
+  /** Sessions a shard tells at once. */
+  hubSessions: 50,
+  /** How long a change is brought to hubs that cannot be reached. The platform lets a request go on for 30 s. */
+  publishMs: 20_000,
+  /** How long an answer waits until the changes its call made are stored. */
+  publishWaitMs: 1_000,
+  /** Attempts to find a stream's hub again before the stream ends. They take more than a minute. */
+  listenAttempts: 8,
+  /** The longest time over which listeners come back to a shard that restarted: an object takes about 1,000 a second. */
+  reattachMs: 30_000,
   /** How long sealing keys live before the next is minted. Nothing sealed outlives one such period. */
   keyRotationMs: 30 * 24 * 60 * 60 * 1000,
   /** Freshness of lists that never change while a deployment lives. */

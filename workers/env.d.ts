@@ -8,12 +8,17 @@ declare namespace Cloudflare {
     >
     TASK: DurableObjectNamespace<InstanceType<ReturnType<typeof import('../durable-objects/task.ts').createTaskObject>>>
     PRINCIPAL: DurableObjectNamespace<import('../durable-objects/principal.ts').PrincipalObject>
+    LISTEN_HUB: DurableObjectNamespace<
+      InstanceType<ReturnType<typeof import('../durable-objects/listen-hub.ts').createListenHubObject>>
+    >
     PUBLIC_URL?: string
     ALLOWED_ORIGINS?: string
     STATE_KEYS?: string
     SESSIONS?: string
     SSE_PRIMING?: string
     DEAD_SESSION_GET?: string
+    LISTEN_SHARDS?: string
+    RESUMABLE_LISTEN?: string
     LOG?: string
   }
 }

@@ -10,6 +10,7 @@ import type { Server } from '../server/define-server.ts'
 import { secretKeys } from '../server/keys.ts'
 import { ANONYMOUS, type Auth, type KeySource } from '../server/ports.ts'
 import { createSealer } from '../server/sealer.ts'
+import type { ListenPort } from '../server/listen-port.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import { warnings } from '../server/warnings.ts'
 import { Endpoint, type Arrival } from './endpoint.ts'
@@ -28,6 +29,8 @@ export interface AppOptions {
   sessions: SessionPort
   /** Where tasks live. */
   tasks: TaskPort
+  /** Where changes are published and listened to. */
+  hubs: ListenPort
   /**
    * Who sends a request to the endpoint: `{ principal }`. Sessions, tasks and `requestState` are bound to the principal.
    * `{ principal: 'anonymous' }` is a stranger, as everybody is without it. `ProtocolError` refuses the request; anything
@@ -43,9 +46,9 @@ type App = Hono<{ Bindings: Cloudflare.Env }>
 type AppContext = Context<{ Bindings: Cloudflare.Env }>
 
 /** The app that serves one MCP server at `/mcp`. */
-export function createApp({ server, keys, sessions, tasks, authenticate }: AppOptions): App {
+export function createApp({ server, keys, authenticate, ...ports }: AppOptions): App {
   const readKeys = secretKeys((env) => parseConfig(env).stateKeys, keys)
-  const endpoint = new Endpoint(server, createSealer(readKeys), sessions, tasks)
+  const endpoint = new Endpoint(server, createSealer(readKeys), ports)
   const preflight = preflightHeaders(server.paramHeaders)
   const app: App = new Hono({ strict: false })
   const readConfig = configReader()

@@ -14,6 +14,8 @@ import {
 import { resultMessage } from '../protocol/messages.ts'
 import type { Server } from '../server/define-server.ts'
 import { isAnonymous, type Auth, type CallPort } from '../server/ports.ts'
+import { Publisher } from '../server/publisher.ts'
+import type { ListenPort } from '../server/listen-port.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import { parseAccept, type Accepted } from './accept.ts'
@@ -21,8 +23,9 @@ import { checkBatch } from './batch.ts'
 import { readJson } from './body.ts'
 import { Exchange, type Execution, type Final } from './exchange.ts'
 import { SSE_HEADERS } from './headers.ts'
+import { Listens } from './listen.ts'
 import { answerLegacy, checkMethod, handshakeResult, NO_SESSION, parseHandshake } from './legacy.ts'
-import { ModernEndpoint, type Admitted } from './modern.ts'
+import { LISTEN, ModernEndpoint, type Admitted } from './modern.ts'
 import { RequestLog } from './request-log.ts'
 import { acceptedResponse, errorFinal, errorResponse, toProtocolError } from './respond.ts'
 import { Sessions, type SessionArrival, type SessionPort } from './session.ts'
@@ -45,6 +48,15 @@ interface Incoming {
   log: RequestLog
   /** Set on modern requests. */
   admitted?: Admitted
+  /** Set once it has said that something changed. */
+  publisher?: Publisher
+}
+
+/** Where an endpoint keeps what outlives a request. */
+export interface Ports {
+  sessions: SessionPort
+  tasks: TaskPort
+  hubs: ListenPort
 }
 
 /** The handler of one server's endpoint. */
@@ -53,10 +65,14 @@ export class Endpoint {
   readonly #modern: ModernEndpoint
   readonly #sessions: Sessions
   readonly #tasks: TaskPort
+  readonly #hubs: ListenPort
+  readonly #listens: Listens
 
-  constructor(server: Server, sealer: Sealer, sessions: SessionPort, tasks: TaskPort) {
+  constructor(server: Server, sealer: Sealer, { sessions, tasks, hubs }: Ports) {
     this.#server = server
     this.#tasks = tasks
+    this.#hubs = hubs
+    this.#listens = new Listens(server, sealer, hubs, tasks)
     this.#modern = new ModernEndpoint(server, sealer, tasks)
     this.#sessions = new Sessions(sessions, sealer)
   }
@@ -158,7 +174,8 @@ export class Endpoint {
       if (classified.era === 'modern') {
         const admitted = this.#modern.admit(message, classified.version, arrival.request.headers)
         log.client = admitted.envelope.clientInfo
-        const known = this.#modern.known(admitted)
+        if (message.method === LISTEN) return await this.#listen(incoming, admitted)
+        const known = this.#modern.known(admitted, arrival.config)
         if (!known) return await this.#stateless({ ...incoming, admitted })
         log.answered(known.status)
         return Exchange.respond(accepted, known)
@@ -170,6 +187,14 @@ export class Endpoint {
       const { message: text, status, headers } = failed(thrown, era, message, log)
       return new Response(text as string, { status, ...(headers && { headers }) })
     }
+  }
+
+  async #listen({ arrival, accepted, log }: Incoming, admitted: Admitted): Promise<Response> {
+    const { request, env, config, auth } = arrival
+    const response = await this.#listens.open(admitted, { env, config, auth, headers: request.headers, accepted })
+    log.isStream = true
+    log.answered(200)
+    return response
   }
 
   #stateless(incoming: Incoming): Promise<Response> {
@@ -238,19 +263,30 @@ export class Endpoint {
     const { message, classified, log } = incoming
     try {
       const final = await this.#answerHere(incoming, exchange)
+      if (incoming.publisher) await incoming.publisher.settled()
       log.isStream = exchange.isStream
       log.answered(final.status)
       return final
     } catch (thrown) {
+      if (incoming.publisher) await incoming.publisher.settled()
       log.isStream = exchange.isStream
       return failed(thrown, classified.era, message, log)
     }
+  }
+
+  #publisher({ arrival, log }: Incoming, { waitUntil }: Exchange): Publisher {
+    return new Publisher({
+      publish: (topics) => this.#hubs.publish(arrival.env, topics),
+      waitUntil,
+      report: (error) => log.failed(error),
+    })
   }
 
   #answerHere(incoming: Incoming, exchange: Exchange): Promise<Final> {
     const { message, classified, admitted, arrival, log } = incoming
     const { trace } = log
     const port: CallPort = {
+      notify: (topic) => (incoming.publisher ??= this.#publisher(incoming, exchange)).notify(topic),
       emit: exchange.emit,
       signal: exchange.signal,
       waitUntil: exchange.waitUntil,

@@ -102,7 +102,7 @@ export class Exchange {
       ? typeof message === 'string'
         ? message
         : `[${message.join(',')}]`
-      : texts.map(sseEvent).join('')
+      : texts.map((text) => sseEvent(text)).join('')
     return new Response(body, { status, headers: withSession(isJson ? headers : SSE_HEADERS, sessionId) })
   }
 

@@ -12,6 +12,7 @@ import { cursorParam, requestedTtl, stringParam } from '../protocol/params.ts'
 import type { TaskSnapshot } from '../protocol/task.ts'
 import type { Server } from '../server/define-server.ts'
 import { isAnonymous, type Auth, type Call } from '../server/ports.ts'
+import { findTool } from '../server/run.ts'
 import type { TaskOwner, TaskPort } from '../server/task-port.ts'
 import { isFinal, unknownTask } from '../server/tasks.ts'
 import { toTask } from './tasks.ts'
@@ -38,8 +39,7 @@ export async function createTask(
   call: Call,
   session: string | undefined,
 ): Promise<JsonObject | undefined> {
-  const name = call.params['name']
-  const tool = server.tools.get(name as string)
+  const tool = findTool(server, call.auth, call.params['name'])
   const isWanted = call.params['task'] !== undefined
   // What no tool has is found out where every call finds that out.
   if (!tool || (!isWanted && tool.task?.support !== 'required')) return undefined

@@ -7,6 +7,7 @@ import { detailedTask, taskFields } from '../protocol/modern/tasks.ts'
 import { inputResponsesParam, stringParam } from '../protocol/params.ts'
 import type { Server } from '../server/define-server.ts'
 import type { Call } from '../server/ports.ts'
+import { findTool } from '../server/run.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import { unknownTask } from '../server/tasks.ts'
 import { toTask } from './tasks.ts'
@@ -41,7 +42,7 @@ export async function answerTaskMethod(
  * @throws {ProtocolError} MissingRequiredClientCapability for a tool that is nothing but a task
  */
 export function offerTask(tasks: TaskPort, server: Server, call: Call): void {
-  const task = server.tools.get(call.params['name'] as string)?.task
+  const task = findTool(server, call.auth, call.params['name'])?.task
   if (!task) return
   if (declaresTasks(call.client.capabilities)) {
     call.toTask = async (prepared) => {
@@ -51,7 +52,8 @@ export function offerTask(tasks: TaskPort, server: Server, call: Call): void {
   } else if (task.support === 'required') throw missingTasks()
 }
 
-function missingTasks(): ProtocolError {
+/** The refusal of what only clients that take tasks may have. */
+export function missingTasks(): ProtocolError {
   const message = 'Missing required client capability: extensions.io.modelcontextprotocol/tasks'
   return new ProtocolError('MissingRequiredClientCapability', message, { requiredCapabilities: REQUIRED_TASKS })
 }

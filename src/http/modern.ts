@@ -1,6 +1,7 @@
 // A modern request, from its envelope to its answer: stateless, and nothing outlives it.
 // @see basic/transports/streamable-http; basic/patterns/mrtr
 
+import type { Config } from '../config.ts'
 import { clip } from '../protocol/clip.ts'
 import { MODERN_VERSIONS, type ModernVersion } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
@@ -63,15 +64,18 @@ export class ModernEndpoint {
     const envelope = parseEnvelope(request.params)
     checkStandardHeaders(headers, request)
     const row = methodIn('modern', request.method)
-    if (!row || (row.family && !this.#server.families.has(row.family))) {
+    const { families } = this.#server
+    // Without anything to announce there is nothing to listen to.
+    const isServed = row && (row.family ? families.has(row.family) : families.size > 0 || request.method !== LISTEN)
+    if (!isServed) {
       throw new ProtocolError('MethodNotFound', `Method not found: ${clip(request.method)}`)
     }
     return { request, version, envelope, mayAsk: row.mayAsk === true }
   }
 
   /** The answer to a request that was answered before and is the same for everybody, if this is one. */
-  known({ request: { id, method, params } }: Admitted): Final | undefined {
-    if (method === 'server/discover') return this.#fixedFinal(id, method, () => this.#discover())
+  known({ request: { id, method, params } }: Admitted, { resumableListen }: Config): Final | undefined {
+    if (method === 'server/discover') return this.#fixedFinal(id, method, () => this.#discover(resumableListen))
     const text = params['cursor'] === undefined ? this.#fixed.get(method) : undefined
     return text === undefined ? undefined : { message: resultMessage(id, text), status: 200 }
   }
@@ -106,7 +110,7 @@ export class ModernEndpoint {
       askTtlMs: limits.askTtlMs,
     }
     const end = await untilSuspended(this.#dispatch(call), round)
-    if ('result' in end) return this.#complete(id, end, retry)
+    if ('result' in end) return this.#complete(request, end, retry)
     if (round.isExhausted) throw new Error(`the call asked in more than ${limits.askRounds} rounds`)
     const state = await this.#seal(call, binding ?? (await bindingOf(request, incoming)), end)
     const result = inputRequiredResult(end.inputRequests as unknown as JsonObject, state, this.#server.info)
@@ -120,13 +124,14 @@ export class ModernEndpoint {
     return dispatch(this.#server, call)
   }
 
-  #complete(id: RequestId, outcome: Outcome, retry: Retry): Final {
+  #complete({ id, method }: JsonRpcRequest, outcome: Outcome, retry: Retry): Final {
     if (outcome.isTask) {
       return { message: resultMessage(id, JSON.stringify(taskResult(outcome.result, this.#server.info))), status: 200 }
     }
     if (outcome.fixed !== undefined) return this.#fixedFinal(id, outcome.fixed, () => outcome)
     const cache = outcome.cache && wireCache(retry.isRetry ? { ttlMs: 0, scope: 'private' } : outcome.cache)
-    const result = completeResult(outcome.result, this.#server.info, cache)
+    const shown = method === 'tools/list' ? modernList(outcome.result) : outcome.result
+    const result = completeResult(shown, this.#server.info, cache)
     return { message: resultMessage(id, JSON.stringify(result)), status: 200 }
   }
 
@@ -140,11 +145,11 @@ export class ModernEndpoint {
     return { message: resultMessage(id, text), status: 200 }
   }
 
-  #discover(): Outcome {
+  #discover(isResumable: boolean): Outcome {
     const { families, instructions, cache } = this.#server
     const result = {
       supportedVersions: [...MODERN_VERSIONS],
-      capabilities: modernCapabilities(families),
+      capabilities: modernCapabilities(families, isResumable),
       ...(instructions !== undefined && { instructions }),
     }
     return { result, cache: cache.discover }
@@ -154,6 +159,9 @@ export class ModernEndpoint {
     return sealState(this.#sealer, call.env, binding, memory, Date.now() + call.askTtlMs)
   }
 }
+
+/** The method that is answered by listen.ts. */
+export const LISTEN = 'subscriptions/listen'
 
 const NO_RETRY: Retry = { inputResponses: {}, isRetry: false }
 

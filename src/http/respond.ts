@@ -1,13 +1,13 @@
 // The only place where an error becomes a Response.
 
-import { ERRORS, ProtocolError, type Era, type ErrorName } from '../protocol/errors.ts'
+import { ProtocolError, type Era, type ErrorName } from '../protocol/errors.ts'
 import type { RequestId } from '../protocol/json-rpc.ts'
 import { errorMessage } from '../protocol/messages.ts'
 import type { Final } from './exchange.ts'
 import { ALLOW, EMPTY_HEADERS, JSON_HEADERS, jsonHeadersWith } from './headers.ts'
 
 const RETRY_AFTER_SECONDS = '5'
-const UNAVAILABLE_HEADERS = jsonHeadersWith({ 'retry-after': RETRY_AFTER_SECONDS })
+const LATER_HEADERS = jsonHeadersWith({ 'retry-after': RETRY_AFTER_SECONDS })
 const NOT_ALLOWED_HEADERS = jsonHeadersWith({ allow: ALLOW })
 
 /** An error as the end of an exchange. The id is left out when it could not be read. */
@@ -33,6 +33,6 @@ export function toProtocolError(error: unknown, requestId: string): ProtocolErro
 }
 
 function headersOf(kind: ErrorName | undefined): Headers {
-  if (kind !== undefined && ERRORS[kind].modern === 503) return UNAVAILABLE_HEADERS
+  if (kind === 'Unavailable' || kind === 'TooManyRequests') return LATER_HEADERS
   return kind === 'MethodNotAllowed' ? NOT_ALLOWED_HEADERS : JSON_HEADERS
 }

@@ -5,15 +5,15 @@ import { limits } from '../limits.ts'
 const encoder = new TextEncoder()
 const COMMENT = encoder.encode(': keep-alive\n\n')
 
-/** One event. JSON holds no newlines, so one data line is enough. */
-export function sseEvent(json: string): string {
-  return `event: message\ndata: ${json}\n\n`
+/** One event. JSON holds no newlines, so one data line is enough. @param id where a client may go on after it */
+export function sseEvent(json: string, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${json}\n\n`
 }
 
 /** An open answer. `send` and `end` do nothing once the reader is gone. */
 export interface SseStream {
   readonly body: ReadableStream<Uint8Array>
-  send(json: string): void
+  send(json: string, id?: string): void
   end(): void
 }
 
@@ -49,7 +49,7 @@ export function openSse(keepAliveMs: number, gone: (reason: string) => void): Ss
   const timer = setInterval(() => write(COMMENT), keepAliveMs)
   return {
     body,
-    send: (json) => write(encoder.encode(sseEvent(json))),
+    send: (json, id) => write(encoder.encode(sseEvent(json, id))),
     end: () => void (close() && out.close()),
   }
 }

@@ -114,7 +114,11 @@ class Holder {
     for (let attempt = 0; attempt < ATTEMPTS && !this.#isOver; attempt++) {
       await scheduler.wait((pauseMs || attempt * 100) * 2 ** attempt * Math.random())
       const socket = await connect(this.#stream, this.#cursor)
-      if (typeof socket === 'object' && this.#isOver) return socket.close(CLOSE.finished)
+      if (typeof socket === 'object' && this.#isOver) {
+        // One that was not accepted cannot be closed.
+        socket.accept()
+        return socket.close(CLOSE.finished)
+      }
       if (typeof socket === 'object') return this.#attach(socket)
       if (socket < 500) return this.#end()
     }

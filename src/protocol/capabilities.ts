@@ -2,7 +2,7 @@
 // @see basic/index, Per-request protocol fields; client/elicitation, Capabilities
 
 import { isObject, type JsonObject } from './json-rpc.ts'
-import { TASKS_EXTENSION, type ClientCapabilities } from './meta.ts'
+import { RESUMABLE_LISTEN, TASKS_EXTENSION, type ClientCapabilities } from './meta.ts'
 
 /** A client capability a handler can need, by the path of its declaration. */
 export type CapabilityName =
@@ -35,6 +35,11 @@ export function hasCapability(client: ClientCapabilities, name: CapabilityName):
 /** True if a modern client takes tasks. @see ext-tasks, Capability Negotiation */
 export function declaresTasks({ extensions }: ClientCapabilities): boolean {
   return isObject(extensions?.[TASKS_EXTENSION])
+}
+
+/** True if a client wants ids on what it listens to. @see docs/resumable-listen.md */
+export function declaresResumableListen({ extensions }: ClientCapabilities): boolean {
+  return isObject(extensions?.[RESUMABLE_LISTEN])
 }
 
 /** The `data.requiredCapabilities` of what only a client that takes tasks may have. */

@@ -50,6 +50,7 @@ export const ERRORS = {
   NotAcceptable: { code: -32600, modern: 406, legacy: 406, spec: 'basic/transports/streamable-http, Sending Messages' },
   ContentTooLarge: { code: -32600, modern: 413, legacy: 413, spec: 'RFC 9110, 15.5.14' },
   UnsupportedMediaType: { code: -32600, modern: 415, legacy: 415, spec: 'RFC 9110, 15.5.16' },
+  TooManyRequests: { code: -32600, modern: 429, legacy: 429, spec: 'RFC 6585, 4' },
   Unavailable: { code: -32603, modern: 503, legacy: 503, spec: 'RFC 9110, 15.6.4' },
 } as const satisfies Record<string, ErrorRow>
 

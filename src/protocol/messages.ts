@@ -14,6 +14,6 @@ export function errorMessage(id: RequestId | undefined, error: ProtocolError, er
 }
 
 /** The text of a notification. */
-export function notificationMessage(method: string, params: JsonObject): string {
+export function notificationMessage(method: string, params: JsonObject | undefined): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
 }

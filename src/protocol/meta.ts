@@ -10,6 +10,8 @@ export const META = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   logLevel: 'io.modelcontextprotocol/logLevel',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
+  /** Which stream a message is on. @see basic/patterns/subscriptions, Receiving Notifications */
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   /** 2025-11-25: which task a message belongs to. @see 2025-11-25 basic/utilities/tasks, Related Task Metadata */
   relatedTask: 'io.modelcontextprotocol/related-task',
   /** 2025-11-25: what the model is told while a task runs. @see 2025-11-25 basic/utilities/tasks, Creating Tasks */
@@ -18,6 +20,11 @@ export const META = {
 
 /** The extension that gives modern revisions tasks. @see ext-tasks */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
+
+/** The extension that lets a client go on listening where it left off. @see docs/resumable-listen.md */
+export const RESUMABLE_LISTEN = 'dev.mcp-edge/resumable-listen'
+/** Where a request of it may carry the cursor, beside the header Last-Event-ID. */
+export const LISTEN_CURSOR = 'dev.mcp-edge/cursor'
 
 /** Severity, least first. @see server/utilities/logging */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const

@@ -37,6 +37,7 @@ const METHODS = new Map<string, MethodRow>([
   ['resources/templates/list', { eras: BOTH, family: 'resources' }],
   ['resources/read', { eras: BOTH, family: 'resources', nameFrom: 'uri', mayAsk: true }],
   ['completion/complete', { eras: BOTH, family: 'completions' }],
+  ['subscriptions/listen', { eras: ['modern'] }],
   ['tasks/get', { eras: BOTH, family: 'tasks', nameFrom: 'taskId', since: '2025-11-25' }],
   ['tasks/cancel', { eras: BOTH, family: 'tasks', nameFrom: 'taskId', since: '2025-11-25' }],
   ['tasks/update', { eras: ['modern'], family: 'tasks', nameFrom: 'taskId' }],

@@ -3,15 +3,20 @@
 
 import { isSince, type LegacyVersion } from './era.ts'
 import type { JsonObject } from './json-rpc.ts'
-import { TASKS_EXTENSION } from './meta.ts'
+import { RESUMABLE_LISTEN, TASKS_EXTENSION } from './meta.ts'
 import type { Family } from './methods.ts'
+import { LIST_TOPICS } from './topic.ts'
 
-/** The capabilities of `server/discover`. */
-export function modernCapabilities(families: ReadonlySet<Family>): JsonObject {
+/** The capabilities of `server/discover`. @param isResumable true where a stream of `subscriptions/listen` can be resumed */
+export function modernCapabilities(families: ReadonlySet<Family>, isResumable: boolean): JsonObject {
+  const extensions = {
+    ...(families.has('tasks') && { [TASKS_EXTENSION]: {} }),
+    ...(isResumable && families.size > 0 && { [RESUMABLE_LISTEN]: {} }),
+  }
   return {
-    ...offered(families, {}),
+    ...offered(families, true),
     ...(families.size > 0 && { logging: {} }),
-    ...(families.has('tasks') && { extensions: { [TASKS_EXTENSION]: {} } }),
+    ...(Object.keys(extensions).length > 0 && { extensions }),
   }
 }
 
@@ -29,8 +34,7 @@ export function legacyCapabilities(
   families: ReadonlySet<Family>,
   { version, hasSession, isIdentified }: LegacyAudience,
 ): JsonObject {
-  const capabilities = offered(families, hasSession ? { listChanged: true } : {})
-  if (hasSession && families.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true }
+  const capabilities = offered(families, hasSession)
   if (hasSession && families.size > 0) capabilities['logging'] = {}
   if (families.has('tasks') && isSince(version, '2025-11-25')) {
     capabilities['tasks'] = { ...(isIdentified && { list: {} }), cancel: {}, requests: { tools: { call: {} } } }
@@ -38,11 +42,12 @@ export function legacyCapabilities(
   return capabilities
 }
 
-function offered(families: ReadonlySet<Family>, settings: JsonObject): JsonObject {
+/** @param isTold true for a client that can be told of changes: a modern one anywhere, a legacy one in a session */
+function offered(families: ReadonlySet<Family>, isTold: boolean): JsonObject {
   const capabilities: JsonObject = {}
-  for (const family of ['tools', 'prompts', 'resources'] as const) {
-    if (families.has(family)) capabilities[family] = settings
-  }
+  const settings = isTold ? { listChanged: true } : {}
+  for (const family of LIST_TOPICS) if (families.has(family)) capabilities[family] = settings
+  if (isTold && families.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true }
   if (families.has('completions')) capabilities['completions'] = {}
   return capabilities
 }

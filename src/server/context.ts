@@ -15,6 +15,7 @@ import {
   type InputAsk,
   type UrlAnswer,
 } from './asks.ts'
+import { resourceTopic } from './notifier.ts'
 import type { Auth, Call, Client, Trace } from './ports.ts'
 
 /** What callbacks that only look things up get: `list`, `complete`. They cannot ask, since such requests may not. */
@@ -42,11 +43,14 @@ export interface LookupContext {
   waitUntil(work: Promise<unknown>): void
 }
 
-/** Tells clients that something changed. Reaches those of the same session that watch it. */
+/**
+ * Tells clients that something changed: all that watch it, on every revision and in every isolate. A call is answered when
+ * that is stored, or after `limits.publishWaitMs`; nothing has to be awaited.
+ */
 export interface Notify {
-  /** What `resources/read` returns for this URI is another now. */
+  /** What `resources/read` returns for this URI is another now. @throws {TypeError} for what is no absolute URI */
   resourceUpdated(uri: string): void
-  /** `resources/list` has other entries now. */
+  /** `resources/list` or `resources/templates/list` has other entries now. */
   resourcesListChanged(): void
   toolsListChanged(): void
   promptsListChanged(): void
@@ -116,10 +120,10 @@ export function createContext(call: Call): CallContext {
     requestId: call.requestId,
     waitUntil: (work) => port.waitUntil(work),
     notify: {
-      resourceUpdated: (uri) => port.notify?.({ kind: 'resource', uri }),
-      resourcesListChanged: () => port.notify?.({ kind: 'resources' }),
-      toolsListChanged: () => port.notify?.({ kind: 'tools' }),
-      promptsListChanged: () => port.notify?.({ kind: 'prompts' }),
+      resourceUpdated: (uri) => port.notify(resourceTopic(uri)),
+      resourcesListChanged: () => port.notify('resources'),
+      toolsListChanged: () => port.notify('tools'),
+      promptsListChanged: () => port.notify('prompts'),
     },
     log(level, data, logger) {
       if (call.logLevel === undefined || !isAtLeast(level, call.logLevel)) return

@@ -5,13 +5,13 @@ import { isObject } from '../protocol/json-rpc.ts'
 import type { Complete } from './completion.ts'
 import type { GetPromptResult, PromptMessage } from './content.ts'
 import type { CallContext } from './context.ts'
-import { checkDescribed, checkName, pickSet, type Asking, type Described } from './define.ts'
+import { checkDescribed, checkName, pickSet, type Asking, type Described, type Restricted } from './define.ts'
 import { compileSchema, type CompiledSchema, type Parsed, type Schema } from './json-schema.ts'
 
 /** What `get` may return. A string is one user message. */
 export type PromptReturn = string | PromptMessage[] | GetPromptResult
 
-export interface PromptOptions<A extends Schema | undefined> extends Described, Asking {
+export interface PromptOptions<A extends Schema | undefined> extends Described, Asking, Restricted {
   description: string
   /** An object schema whose fields accept strings: on the wire every prompt argument is one. */
   arguments?: A
@@ -21,7 +21,7 @@ export interface PromptOptions<A extends Schema | undefined> extends Described, 
 }
 
 /** A defined prompt: a frozen value, passed to `defineServer`. */
-export interface Prompt extends Asking {
+export interface Prompt extends Asking, Restricted {
   readonly kind: 'prompt'
   readonly name: string
   readonly description: string
@@ -61,7 +61,7 @@ export function definePrompt<const A extends Schema | undefined = undefined>(
     input: input || undefined,
     complete,
     get: options.get as Prompt['get'],
-    ...pickSet(options, ['requires', 'askTtlMs']),
+    ...pickSet(options, ['requires', 'askTtlMs', 'visible']),
   })
 }
 

@@ -5,7 +5,16 @@ import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { Complete } from './completion.ts'
 import type { Annotations, ResourceContents } from './content.ts'
 import type { CallContext, LookupContext } from './context.ts'
-import { checkCache, checkDescribed, pickSet, type Asking, type CacheHints, type Described } from './define.ts'
+import {
+  checkCache,
+  checkDescribed,
+  checkPrivate,
+  pickSet,
+  type Asking,
+  type CacheHints,
+  type Described,
+  type Restricted,
+} from './define.ts'
 import { parseUriTemplate, type UriTemplate, type Variables } from './uri-template.ts'
 
 /**
@@ -20,7 +29,7 @@ export type ReadReturn =
   | { contents: ResourceContents[]; _meta?: JsonObject }
   | undefined
 
-interface Readable extends Described, Asking {
+interface Readable extends Described, Asking, Restricted {
   /** For programs; shown when there is no title. */
   name: string
   mimeType?: string
@@ -52,7 +61,7 @@ export interface ResourceTemplateOptions<V extends string> extends Readable {
   read(variables: Record<V, string>, context: CallContext): ReadReturn | Promise<ReadReturn>
 }
 
-interface Common extends Asking {
+interface Common extends Asking, Restricted {
   readonly listed: JsonObject
   readonly mimeType: string | undefined
   readonly cache: CacheHints
@@ -116,8 +125,9 @@ export function defineResourceTemplate<const T extends string>(
 function common(identity: JsonObject, what: string, options: Readable & { size?: number }): Common {
   checkDescribed(what, options)
   checkCache(what, options.cache)
+  if (options.visible) checkPrivate(what, 'cache', options.cache)
   const listed = { ...identity, name: options.name, ...pickSet(options, [...LISTED, 'size']) }
-  const asking = pickSet(options, ['requires', 'askTtlMs'])
+  const asking = pickSet(options, ['requires', 'askTtlMs', 'visible'])
   return { listed, mimeType: options.mimeType, cache: options.cache ?? PRIVATE, ...asking }
 }
 

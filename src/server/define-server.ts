@@ -3,7 +3,7 @@
 import { limits } from '../limits.ts'
 import type { Family } from '../protocol/methods.ts'
 import type { Implementation } from '../protocol/meta.ts'
-import { checkCache, checkDescribed, type CacheHints, type Described } from './define.ts'
+import { checkCache, checkDescribed, checkPrivate, type CacheHints, type Described, type Restricted } from './define.ts'
 import type { Prompt } from './define-prompt.ts'
 import type { Resource, ResourceTemplate } from './define-resource.ts'
 import type { Tool } from './define-tool.ts'
@@ -24,8 +24,8 @@ export interface ServerOptions extends Pick<Described, 'title' | 'description' |
   /** Entries on one page of a list. Default: everything on one, since some hosts read only the first. */
   pageSize?: number
   /**
-   * Freshness per list. Default: five minutes and `public` for lists that are the same for everybody;
-   * 0 and `private` for `resources` once a template computes entries.
+   * Freshness per list. Default: five minutes, and `public` for lists that are the same for everybody; `private` once a
+   * definition in it has `visible`; 0 and `private` for `resources` once a template computes entries.
    */
   cache?: { [K in CachedList]?: CacheHints }
 }
@@ -39,6 +39,8 @@ export interface Server {
   readonly templates: readonly ResourceTemplate[]
   readonly prompts: ReadonlyMap<string, Prompt>
   readonly families: ReadonlySet<Family>
+  /** The lists that differ between callers, because something in them is visible to some only. */
+  readonly restricted: ReadonlySet<CachedList>
   readonly pageSize: number | undefined
   readonly cache: { readonly [K in CachedList]: CacheHints }
   /** The `Mcp-Param-*` headers that tools declare, for CORS. */
@@ -59,6 +61,8 @@ export function defineServer(options: ServerOptions): Server {
   const resources = (options.resources ?? []).filter((entry) => entry.kind === 'resource')
   const templates = (options.resources ?? []).filter((entry) => entry.kind === 'template')
   index('template', templates, ({ uriTemplate }) => uriTemplate.template)
+  const restricted = restrictedOf({ tools, prompts, resources: [...resources, ...templates], templates })
+  for (const list of restricted) checkPrivate('the server', `cache.${list}`, options.cache?.[list])
   return Object.freeze({
     info: Object.freeze(describe(options)),
     instructions: options.instructions,
@@ -67,8 +71,9 @@ export function defineServer(options: ServerOptions): Server {
     templates: Object.freeze(templates),
     prompts: index('prompt', prompts, ({ name }) => name),
     families: familiesOf(tools, prompts, resources, templates),
+    restricted,
     pageSize,
-    cache: { ...defaultCache(templates), ...options.cache },
+    cache: { ...defaultCache(templates, restricted), ...options.cache },
     paramHeaders: [...new Set(tools.flatMap((tool) => tool.paramHeaders.map(({ name }) => `Mcp-Param-${name}`)))],
   })
 }
@@ -110,9 +115,24 @@ function familiesOf(
   return families
 }
 
-function defaultCache(templates: readonly ResourceTemplate[]): { [K in CachedList]: CacheHints } {
-  const fixed: CacheHints = { ttlMs: limits.listTtlMs, scope: 'public' }
-  const computed: CacheHints = { ttlMs: 0, scope: 'private' }
-  const resources = templates.some(({ list }) => list !== undefined) ? computed : fixed
-  return { discover: fixed, tools: fixed, prompts: fixed, resources, templates: fixed }
+function restrictedOf(lists: { [K in CachedList]?: readonly Restricted[] }): Set<CachedList> {
+  const entries = Object.entries(lists) as [CachedList, readonly Restricted[]][]
+  return new Set(entries.flatMap(([list, all]) => (all.some(({ visible }) => visible) ? [list] : [])))
+}
+
+function defaultCache(
+  templates: readonly ResourceTemplate[],
+  restricted: ReadonlySet<CachedList>,
+): { [K in CachedList]: CacheHints } {
+  const hints = (list: CachedList): CacheHints => {
+    return { ttlMs: limits.listTtlMs, scope: restricted.has(list) ? 'private' : 'public' }
+  }
+  const isComputed = templates.some(({ list }) => list !== undefined)
+  return {
+    discover: hints('discover'),
+    tools: hints('tools'),
+    prompts: hints('prompts'),
+    resources: isComputed ? { ttlMs: 0, scope: 'private' } : hints('resources'),
+    templates: hints('templates'),
+  }
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { CallToolResult, ContentBlock } from './content.ts'
 import type { CallContext } from './context.ts'
 import { subschemas } from './check-schema.ts'
-import { checkDescribed, checkName, pickSet, type Asking, type Described } from './define.ts'
+import { checkDescribed, checkName, pickSet, type Asking, type Described, type Restricted } from './define.ts'
 import { compileSchema, type CompiledSchema, type Parsed, type Schema } from './json-schema.ts'
 import { warn } from './warnings.ts'
 import type * as z from 'zod'
@@ -65,7 +65,7 @@ export interface TaskPreparation<I extends Schema | undefined, P> {
 }
 
 export interface ToolOptions<I extends Schema | undefined, O extends Schema | undefined, P = undefined>
-  extends Described, Asking {
+  extends Described, Asking, Restricted {
   description: string
   /**
    * A zod object, or raw JSON Schema 2020-12 of type object. Without it the tool takes no arguments.
@@ -93,7 +93,7 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
 }
 
 /** A defined tool: a frozen value, passed to `defineServer`. */
-export interface Tool extends Asking {
+export interface Tool extends Asking, Restricted {
   readonly kind: 'tool'
   readonly name: string
   /** The entry of `tools/list`, in its richest form. */
@@ -144,7 +144,7 @@ export function defineTool<
     paramHeaders: Object.freeze(findParamHeaders(inputSchema, name)),
     annotations: options.annotations ?? {},
     handler: options.handler as Tool['handler'],
-    ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs']),
+    ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs', 'visible']),
     ...(options.task && { task: Object.freeze({ ...options.task }) as NonNullable<Tool['task']> }),
   }
   return Object.freeze(tool)

@@ -3,6 +3,7 @@
 import type { CapabilityName } from '../protocol/capabilities.ts'
 import { isOwnMetaKey, type Icon } from '../protocol/meta.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
+import type { Auth } from './ports.ts'
 
 /** How long a client may keep a result, and who may share it. @see server/utilities/caching */
 export interface CacheHints {
@@ -22,6 +23,21 @@ export interface Described {
   icons?: Icon[]
   /** Own metadata; keys follow basic/index, _meta, and use no prefix reserved for MCP. */
   _meta?: JsonObject
+}
+
+/** What definitions that are not for everybody have in common. */
+export interface Restricted {
+  /**
+   * Says for whom it exists. For everybody else it is not listed, and asking for it is answered like asking for something
+   * that never was. Lists that hold one are `private`. Depend on nothing but `auth`, or say that the list changed.
+   * Default: for everybody.
+   */
+  visible?(auth: Auth): boolean
+}
+
+/** True if a definition exists for this caller. Only `true` says so: a promise, which no type allows, does not. */
+export function isVisible({ visible }: Restricted, auth: Auth): boolean {
+  return visible === undefined || visible(auth) === true
 }
 
 /** What definitions whose handlers may ask have in common. */
@@ -59,6 +75,12 @@ export function checkCache(what: string, cache: CacheHints | undefined): void {
   if (cache && !(Number.isSafeInteger(cache.ttlMs) && cache.ttlMs >= 0)) {
     throw new RangeError(`cannot define ${what}: cache.ttlMs must be a whole number of milliseconds, 0 or more`)
   }
+}
+
+/** @throws {TypeError} for hints that would share what only some may see */
+export function checkPrivate(what: string, setting: string, cache: CacheHints | undefined): void {
+  if (cache?.scope !== 'public') return
+  throw new TypeError(`cannot define ${what}: ${setting} cannot be public where something is visible to some only`)
 }
 
 /** A copy of `from` with the members that are set, in the order of `keys`. */

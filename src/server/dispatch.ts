@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/json-rpc.ts'
 import { completeParams, cursorParam } from '../protocol/params.ts'
 import { complete } from './completion.ts'
 import { createLookupContext } from './context.ts'
-import type { CacheHints } from './define.ts'
+import { isVisible, type CacheHints, type Restricted } from './define.ts'
 import type { CachedList, Server } from './define-server.ts'
 import { paginate } from './pagination.ts'
 import type { Call } from './ports.ts'
@@ -56,7 +56,7 @@ export async function dispatch(server: Server, call: Call): Promise<Outcome> {
   }
 }
 
-interface Listed {
+interface Listed extends Restricted {
   readonly listed: JsonObject
 }
 
@@ -68,9 +68,14 @@ function listFixed(
   member: string = list,
 ): Outcome {
   const cursor = cursorParam(call.params)
-  const items = Array.from(entries, ({ listed }) => listed)
-  const outcome = listPage(server, list, member, items, cursor)
+  const outcome = listPage(server, list, member, listedFor(call, entries), cursor)
+  if (server.restricted.has(list)) return outcome
   return { ...outcome, fixed: cursor === undefined ? call.method : `${call.method} ${cursor}` }
+}
+
+/** What of a list this caller may see. */
+function listedFor(call: Call, entries: Iterable<Listed>): JsonObject[] {
+  return Array.from(entries).flatMap((entry) => (isVisible(entry, call.auth) ? [entry.listed] : []))
 }
 
 function listPage(
@@ -87,10 +92,11 @@ function listPage(
 
 /** Fixed resources first, then what templates contribute, computed for this caller. */
 async function listResources(server: Server, call: Call): Promise<Outcome> {
-  const lists = server.templates.flatMap(({ list }) => (list ? [list] : []))
+  const templates = server.templates.filter((template) => template.list && isVisible(template, call.auth))
+  const lists = templates.map(({ list }) => list!)
   if (lists.length === 0) return listFixed(server, call, 'resources', server.resources.values())
   const cursor = cursorParam(call.params)
-  const items = Array.from(server.resources.values(), ({ listed }) => listed)
+  const items = listedFor(call, server.resources.values())
   const context = createLookupContext(call)
   await guarded(call, async () => {
     for (const computed of await Promise.all(lists.map((list) => list(context)))) {

@@ -32,9 +32,10 @@ export type {
   SamplingMessage,
   UrlAnswer,
 } from './asks.ts'
-export type { CacheHints } from './define.ts'
+export type { CacheHints, Restricted } from './define.ts'
 export type { CallContext, LookupContext, Notify } from './context.ts'
 export type { Complete } from './completion.ts'
+export type { Notifier } from './notifier.ts'
 export type {
   Annotations,
   AudioContent,

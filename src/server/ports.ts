@@ -6,6 +6,7 @@ import type { ProtocolVersion } from '../protocol/era.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { ClientCapabilities, Implementation, LogLevel, ProgressToken } from '../protocol/meta.ts'
+import type { Topic } from '../protocol/topic.ts'
 import type { Validation } from './json-schema.ts'
 
 /** Who is calling. Without authorization everybody is the same anonymous principal. */
@@ -75,12 +76,6 @@ export interface Suspension {
   memory: JsonObject
 }
 
-/** Something clients may watch. @see server/resources, Subscriptions; server/tools, List Changed Notification */
-export type Topic =
-  | { kind: 'tools' | 'prompts' | 'resources' }
-  /** One resource changed. */
-  | { kind: 'resource'; uri: string }
-
 /** What a transport does for one call. */
 export interface CallPort {
   /** Sends a notification that belongs to this call; dropped where the client cannot take it. */
@@ -91,8 +86,8 @@ export interface CallPort {
   waitUntil(work: Promise<unknown>): void
   /** Takes what a handler says of its progress, where that is kept: by tasks. */
   status?(progress: number, message: string): void
-  /** Tells who watches that something changed. Absent where nobody can watch. */
-  notify?(topic: Topic): void
+  /** Tells who watches that something changed. */
+  notify(topic: Topic): void
   /** Tells the operator of an error whose text the caller does not see. */
   report(error: unknown): void
   /** Compares declared `Mcp-Param-*` headers with the raw arguments. @throws {ProtocolError} HeaderMismatch */

@@ -8,13 +8,13 @@ import { argumentsParam, promptArguments, stringParam } from '../protocol/params
 import { requireCapabilities } from './asks.ts'
 import { isContentBlock, isToolResult, text, toContent, toPromptResult, type CallToolResult } from './content.ts'
 import { createContext, type CallContext } from './context.ts'
-import type { Asking, CacheHints } from './define.ts'
+import { isVisible, type Asking, type CacheHints } from './define.ts'
 import type { Server } from './define-server.ts'
 import { isUri, type Resource, type ResourceTemplate } from './define-resource.ts'
 import type { Tool } from './define-tool.ts'
 import { ToolError } from './errors.ts'
 import { describeIssues } from './json-schema.ts'
-import type { Call } from './ports.ts'
+import type { Auth, Call } from './ports.ts'
 import { toContents } from './resource-contents.ts'
 
 /** What a call of a tool came to: its result, or the task it became. */
@@ -26,7 +26,7 @@ export type Called = { result: CallToolResult } | { task: JsonObject }
  */
 export async function callTool(server: Server, call: Call): Promise<Called> {
   const name = stringParam(call.params, 'name')
-  const tool = server.tools.get(name)
+  const tool = findTool(server, call.auth, name)
   if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${clip(name)}`)
   enter(call, tool)
   const args = argumentsParam(call.params)
@@ -46,6 +46,12 @@ export async function callTool(server: Server, call: Call): Promise<Called> {
     call.port.report(error)
     return { result: toolError(`Internal error (request ${call.requestId})`) }
   }
+}
+
+/** The tool of that name, if it exists for this caller. */
+export function findTool(server: Server, auth: Auth, name: unknown): Tool | undefined {
+  const tool = server.tools.get(name as string)
+  return tool && isVisible(tool, auth) ? tool : undefined
 }
 
 /** What every definition that may ask says about its calls. @throws {ProtocolError} MissingRequiredClientCapability */
@@ -87,7 +93,8 @@ function withTextCopy(result: CallToolResult): CallToolResult {
 export async function getPrompt(server: Server, call: Call): Promise<JsonObject> {
   const name = stringParam(call.params, 'name')
   const prompt = server.prompts.get(name)
-  if (!prompt) throw new ProtocolError('InvalidParams', `Unknown prompt: ${clip(name)}`)
+  if (!prompt || !isVisible(prompt, call.auth))
+    throw new ProtocolError('InvalidParams', `Unknown prompt: ${clip(name)}`)
   enter(call, prompt)
   const args = promptArguments(call.params)
   return guarded(call, async () => {
@@ -111,7 +118,7 @@ export async function readResource(server: Server, call: Call): Promise<ReadResu
   const uri = stringParam(call.params, 'uri')
   if (!isUri(uri))
     throw new ProtocolError('InvalidParams', 'Invalid params: params.uri must be an absolute URI', { uri })
-  for (const { found, read } of candidates(server, uri)) {
+  for (const { found, read } of candidates(server, call.auth, uri)) {
     enter(call, found)
     const result = await guarded(call, async () => toContents(uri, found.mimeType, await read(createContext(call))))
     if (result) return { result, cache: found.cache }
@@ -119,9 +126,9 @@ export async function readResource(server: Server, call: Call): Promise<ReadResu
   throw new ProtocolError('ResourceNotFound', `Resource not found: ${uri}`, { uri })
 }
 
-/** True if a URI is one this server serves, as far as can be told without reading it. */
-export function findResource(server: Server, uri: string): boolean {
-  return isUri(uri) && !candidates(server, uri).next().done
+/** True if a URI is one this server serves to this caller, as far as can be told without reading it. */
+export function findResource(server: Server, auth: Auth, uri: string): boolean {
+  return isUri(uri) && !candidates(server, auth, uri).next().done
 }
 
 interface Candidate {
@@ -130,12 +137,13 @@ interface Candidate {
 }
 
 /** The resource of that URI, else every template that matches it, in the order they were defined. */
-function* candidates(server: Server, uri: string): Generator<Candidate> {
+function* candidates(server: Server, auth: Auth, uri: string): Generator<Candidate> {
   const resource = server.resources.get(uri)
-  if (resource) return yield { found: resource, read: resource.read }
+  if (resource && isVisible(resource, auth)) return yield { found: resource, read: resource.read }
   for (const template of server.templates) {
     const variables = template.uriTemplate.match(uri)
-    if (variables) yield { found: template, read: (context) => template.read(variables as never, context) }
+    if (variables && isVisible(template, auth))
+      yield { found: template, read: (context) => template.read(variables as never, context) }
   }
 }
 

@@ -26,6 +26,9 @@ export function noteUri(id: string): string {
   return `note://${id}`
 }
 
+/** Where all of them are read at once. */
+export const INDEX_URI = 'notes://index'
+
 /** The first line of a text, shortened, to recognise a note by. */
 export function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0]!

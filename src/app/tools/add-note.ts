@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { defineTool, ToolError } from '../../server/index.ts'
-import { NoteId, noteLimits, noteUri } from '../notes/note.ts'
+import { INDEX_URI, NoteId, noteLimits, noteUri } from '../notes/note.ts'
 import { notes } from '../notes/notes.ts'
 
 export const addNote = defineTool('add_note', {
@@ -29,6 +29,10 @@ export const addNote = defineTool('add_note', {
         `There are ${noteLimits.notes} notes, which is all there may be. Delete one with delete_note first.`,
       )
     }
+    // Whoever listens is told, in whichever isolate they are connected: the list has one more, or this note is another now.
+    if (outcome === 'added') ctx.notify.resourcesListChanged()
+    ctx.notify.resourceUpdated(noteUri(id))
+    ctx.notify.resourceUpdated(INDEX_URI)
     // With an outputSchema this becomes structuredContent, and its text copy.
     return { uri: noteUri(id), replaced: outcome === 'replaced' }
   },

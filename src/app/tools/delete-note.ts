@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { defineForm, defineTool, ToolError } from '../../server/index.ts'
-import { firstLine, NoteId } from '../notes/note.ts'
+import { firstLine, INDEX_URI, NoteId, noteUri } from '../notes/note.ts'
 import { notes } from '../notes/notes.ts'
 
 // Checked when the Worker starts: forms are flat, or a client could not show them.
@@ -24,6 +24,10 @@ export const deleteNote = defineTool('delete_note', {
     // Declining is an answer, not an error.
     if (answer.action !== 'accept' || !answer.content.confirm) return `Kept ${id}: the user did not confirm.`
     await notes(ctx.env).delete(id)
+    // After the effect, so that who hears of it and looks finds it done.
+    ctx.notify.resourcesListChanged()
+    ctx.notify.resourceUpdated(noteUri(id))
+    ctx.notify.resourceUpdated(INDEX_URI)
     return `Deleted ${id}.`
   },
 })

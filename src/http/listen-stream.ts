@@ -1,0 +1,232 @@
+// One stream of `subscriptions/listen`, held by the Worker and fed by a hub's socket, which lets the hub sleep meanwhile.
+// If the socket breaks it is made again from where it was, and the client notices nothing. It ends in good order, with the
+// answer to its request, or because the client left. @see basic/patterns/subscriptions
+
+import { limits } from '../limits.ts'
+import { ProtocolError } from '../protocol/errors.ts'
+import type { RequestId } from '../protocol/json-rpc.ts'
+import type { Implementation } from '../protocol/meta.ts'
+import { acknowledgedMessage, listenEndMessage, taggedMessage, type ListenFilter } from '../protocol/modern/listen.ts'
+import { detailedTask } from '../protocol/modern/tasks.ts'
+import type { TaskSnapshot } from '../protocol/task.ts'
+import { changeNotification, isListTopic, subjectOf, type Topic } from '../protocol/topic.ts'
+import { LISTENER_LEFT, type HubFrame, type ListenRefusal } from '../server/listen-port.ts'
+import { isFinal } from '../server/tasks.ts'
+import { openSse, type SseStream } from './sse.ts'
+
+/** What a stream is about, and how it gets what it needs. */
+export interface ListenOptions {
+  /** The id of the request, which marks every message. */
+  id: RequestId
+  serverInfo: Implementation
+  /** What is agreed to, tasks aside. */
+  filter: ListenFilter
+  /** The same as topics. */
+  topics: readonly Topic[]
+  /** The tasks that were asked for, where that was done and there are tasks at all. */
+  taskIds: readonly string[] | undefined
+  /** Where the client was before. */
+  after: number | undefined
+  /** The event id of a cursor, for clients that want ids. */
+  eventId?: (cursor: number) => string
+  /** Connects to the hub. @throws when it cannot be reached */
+  attach(topics: readonly Topic[], after: number | undefined): Promise<WebSocket | ListenRefusal>
+  /** A task of the caller, which from now on says when it changes. @throws when it cannot be reached */
+  readTask(taskId: string): Promise<TaskSnapshot | undefined>
+}
+
+export class ListenStream {
+  readonly #options: ListenOptions
+  /** What the client is told of. Exact, where the hub only compares numbers. */
+  readonly #wanted: Set<Topic>
+  /** Tasks whose state is being read, and those that changed again meanwhile. */
+  readonly #reading = new Set<string>()
+  readonly #changed = new Set<string>()
+  #out: SseStream | undefined
+  #age: ReturnType<typeof setTimeout> | undefined
+  #socket: WebSocket | undefined
+  /** Everything up to it has been told. */
+  #cursor: number | undefined
+  /** What came before the stream began. */
+  #early: HubFrame[] = []
+  #listeners = 0
+  /** Attempts to connect since the last time that the hub said something. */
+  #attempt = 0
+  #isOver = false
+
+  constructor(options: ListenOptions) {
+    this.#options = options
+    this.#cursor = options.after
+    this.#wanted = new Set([...options.topics, ...(options.taskIds ?? []).map((id) => `task ${id}` as const)])
+  }
+
+  /** The bytes of the stream, once it has begun. */
+  get body(): ReadableStream<Uint8Array> {
+    return this.#out!.body
+  }
+
+  /**
+   * Connects, and begins with the acknowledgement. What changes while the tasks are looked at is kept until then.
+   * @returns why there is no stream
+   * @throws {ProtocolError} Unavailable
+   */
+  async begin(): Promise<ListenRefusal | undefined> {
+    const socket = await this.#connect()
+    if (typeof socket === 'string') return socket
+    try {
+      if (!(await this.#join(socket))) throw new ProtocolError('Unavailable', 'Nobody can listen now: try again')
+      this.#open(await this.#ownTasks())
+    } catch (error) {
+      this.#leave()
+      throw error
+    }
+    return undefined
+  }
+
+  /** The tasks that are the caller's; the others are not spoken of. */
+  async #ownTasks(): Promise<ReadonlyMap<string, TaskSnapshot>> {
+    const { taskIds = [], readTask } = this.#options
+    const own = new Map<string, TaskSnapshot>()
+    for (const [taskId, snapshot] of await Promise.all(taskIds.map(async (id) => [id, await readTask(id)] as const))) {
+      if (snapshot) own.set(taskId, snapshot)
+      else this.#wanted.delete(`task ${taskId}`)
+    }
+    return own
+  }
+
+  #open(tasks: ReadonlyMap<string, TaskSnapshot>): void {
+    const { id, filter, taskIds } = this.#options
+    this.#out = openSse(limits.idleKeepAliveMs, () => this.#leave())
+    // Jittered, so that streams which began together do not end together.
+    this.#age = setTimeout(() => this.#end(), limits.streamMaxAgeMs * (0.9 + Math.random() / 5))
+    const early = this.#early
+    this.#early = []
+    this.#cursor ??= early[0]!.cursor
+    this.#send(acknowledgedMessage(id, taskIds ? { ...filter, taskIds: [...tasks.keys()] } : filter))
+    for (const [taskId, snapshot] of tasks) this.#sendTask(taskId, snapshot)
+    for (const frame of early) this.#receive(frame)
+    if (!this.#socket) void this.#reattach()
+  }
+
+  /** @throws {ProtocolError} Unavailable */
+  async #connect(): Promise<WebSocket | ListenRefusal> {
+    try {
+      return await this.#options.attach([...this.#wanted], this.#cursor)
+    } catch (cause) {
+      throw Object.assign(new ProtocolError('Unavailable', 'Nobody can listen now: try again'), { cause })
+    }
+  }
+
+  /** Takes a socket. @returns true when its first frame is here, false if it broke before */
+  #join(socket: WebSocket): Promise<boolean> {
+    this.#socket = socket
+    return new Promise((resolve) => {
+      socket.addEventListener('message', ({ data }) => {
+        if (socket !== this.#socket) return
+        this.#receive(JSON.parse(data as string) as HubFrame)
+        resolve(true)
+      })
+      socket.addEventListener('close', () => {
+        resolve(false)
+        if (socket !== this.#socket) return
+        this.#socket = undefined
+        // Whatever the reason: a deploy, an eviction, an error. Only who holds a stream ends it.
+        if (this.#out) void this.#reattach()
+      })
+      socket.accept()
+    })
+  }
+
+  #receive(frame: HubFrame): void {
+    if (this.#isOver) return
+    this.#attempt = 0
+    if (!this.#out) return void this.#early.push(frame)
+    const { cursor, topics = [], isAll, listeners } = frame
+    if (listeners !== undefined) this.#listeners = listeners
+    const changed = isAll ? [...this.#wanted] : topics.filter((topic) => this.#wanted.has(topic))
+    const told = changed.filter((topic): topic is Exclude<Topic, `task ${string}`> => !topic.startsWith('task '))
+    for (const [i, topic] of told.entries()) {
+      // Only with the last of them everything up to the cursor is told.
+      if (i === told.length - 1) this.#cursor = cursor
+      const { method, params } = changeNotification(topic)
+      this.#send(taggedMessage(this.#options.id, method, params))
+    }
+    this.#cursor = cursor
+    for (const topic of changed)
+      if (!isListTopic(topic) && topic.startsWith('task ')) void this.#tellTask(subjectOf(topic))
+  }
+
+  /** Reads a task and sends what it is now. One that changes meanwhile is read again. */
+  async #tellTask(taskId: string): Promise<void> {
+    this.#changed.add(taskId)
+    if (this.#reading.has(taskId)) return
+    this.#reading.add(taskId)
+    for (let attempt = 0; this.#changed.delete(taskId) && !this.#isOver && this.#wanted.has(`task ${taskId}`);) {
+      try {
+        this.#sendTask(taskId, await this.#options.readTask(taskId))
+        attempt = 0
+      } catch {
+        // Its object is restarting. A client that comes back is told by another stream.
+        if (++attempt > ATTEMPTS_AT_TASK) this.#end()
+        this.#changed.add(taskId)
+        await scheduler.wait(500 * attempt * (1 + Math.random()))
+      }
+    }
+    this.#reading.delete(taskId)
+  }
+
+  #sendTask(taskId: string, snapshot: TaskSnapshot | undefined): void {
+    const { id, serverInfo } = this.#options
+    // What has come to its end says no more, nor does what has expired.
+    if (!snapshot || isFinal(snapshot.state)) this.#wanted.delete(`task ${taskId}`)
+    if (snapshot) this.#send(taggedMessage(id, 'notifications/tasks', detailedTask(taskId, snapshot, serverInfo)))
+  }
+
+  #send(message: string): void {
+    if (!this.#isOver) this.#out?.send(message, this.#options.eventId?.(this.#cursor!))
+  }
+
+  /** Makes the connection again. After a deploy all of a shard break at once, so they come back one by one. */
+  async #reattach(): Promise<void> {
+    while (this.#attempt < limits.listenAttempts) {
+      const among = this.#attempt === 0 ? Math.max(200, this.#listeners) : 1_000 * 2 ** this.#attempt
+      this.#attempt++
+      await scheduler.wait(Math.random() * Math.min(among, limits.reattachMs))
+      if (this.#isOver) return
+      const socket = await this.#connect().catch(() => undefined)
+      if (socket === 'moved') return this.#end()
+      if (socket === undefined || typeof socket === 'string') continue
+      if (this.#isOver) return leave(socket)
+      // If it breaks again, that is seen to there.
+      return void this.#join(socket)
+    }
+    this.#end()
+  }
+
+  /** Ends the stream with the answer to its request: the client may listen again. */
+  #end(): void {
+    if (this.#isOver) return
+    this.#send(listenEndMessage(this.#options.id, this.#options.serverInfo))
+    const out = this.#out
+    this.#leave()
+    out?.end()
+  }
+
+  /** Frees everything, at once. */
+  #leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#age)
+    this.#socket?.close(LISTENER_LEFT, 'the client went away')
+    this.#socket = undefined
+  }
+}
+
+/** Closes a socket that came too late. One that was not accepted cannot be closed. */
+function leave(socket: WebSocket): void {
+  socket.accept()
+  socket.close(LISTENER_LEFT, 'the client went away')
+}
+
+/** How often a task that cannot be reached is tried before its stream ends. */
+const ATTEMPTS_AT_TASK = 5
