@@ -24,6 +24,8 @@ const TOOLS = [
   'test_streaming_elicitation',
   'test_logging_tool',
   'test_param_headers',
+  'test_trigger_tool_change',
+  'test_trigger_prompt_change',
   'test_input_required_result_elicitation',
   'test_input_required_result_sampling',
   'test_input_required_result_list_roots',
@@ -182,5 +184,46 @@ describe('the fixture without a session', () => {
     const args = { prompt: 'p', message: 'm' }
     const { result } = await legacy(worker, '2025-11-25').call(tool, args)
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('cannot be asked') }] })
+  })
+})
+
+describe('the fixture, to who listens,', () => {
+  const LIST_CHANGED = { tools: 'notifications/tools/list_changed', prompts: 'notifications/prompts/list_changed' }
+
+  test('tells of test_trigger_tool_change and test_trigger_prompt_change what was asked for, and nothing else', async () => {
+    const listen = (notifications: JsonObject) => client.open('subscriptions/listen', { notifications })
+    const [tools, prompts, both] = await Promise.all([
+      listen({ toolsListChanged: true }),
+      listen({ promptsListChanged: true }),
+      listen({ toolsListChanged: true, promptsListChanged: true }),
+    ])
+    const next = async ({ messages }: typeof tools) => (await messages.next()).value?.method
+    for (const stream of [tools, prompts, both])
+      expect(await next(stream)).toBe('notifications/subscriptions/acknowledged')
+    // Without capabilities, as the suite calls them.
+    await modern(worker).call('test_trigger_tool_change')
+    expect([await next(tools), await next(both)]).toEqual([LIST_CHANGED.tools, LIST_CHANGED.tools])
+    await modern(worker).call('test_trigger_prompt_change')
+    // Of the tools it was never told.
+    expect([await next(prompts), await next(both)]).toEqual([LIST_CHANGED.prompts, LIST_CHANGED.prompts])
+    await Promise.all([tools, prompts, both].map(({ cancel }) => cancel()))
+  })
+
+  test('agrees to watch test://watched-resource', async () => {
+    const notifications = { resourceSubscriptions: ['test://watched-resource', 'test://nonexistent'] }
+    const stream = await client.open('subscriptions/listen', { notifications })
+    const { value } = await stream.messages.next()
+    expect(value?.params?.notifications).toEqual({ resourceSubscriptions: ['test://watched-resource'] })
+    await stream.cancel()
+  })
+
+  test('announces the extension that lets a stream be resumed', async () => {
+    const { capabilities } = await client.result('server/discover')
+    expect(capabilities.extensions).toHaveProperty(['dev.mcp-edge/resumable-listen'])
+    expect(capabilities).toMatchObject({
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+    })
   })
 })

@@ -1,6 +1,7 @@
 // The conformance fixture as a Worker: what the official suite calls, put together like workers/mcp.ts.
 
-import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -11,5 +12,12 @@ export { PrincipalObject } from '../../durable-objects/principal.ts'
 
 export const SessionObject = createSessionObject(server)
 export const TaskObject = createTaskObject(server)
+export const ListenHubObject = createListenHubObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
+export default createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+})

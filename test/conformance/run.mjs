@@ -19,7 +19,9 @@ const claims = ['2025-11-25', '2026-07-28'].map((revision) => ['--requirements',
 const baselines = JSON.parse(readFileSync(new URL('baseline.json', import.meta.url), 'utf8'))
 const sum = { passed: 0, failed: 0 }
 
-const server = await startWrangler({ config: join(root, 'test/conformance/wrangler.toml') })
+const folder = join(root, 'test/conformance')
+const [front, ...workers] = ['front.toml', 'toml', 'second.toml'].map((name) => join(folder, `wrangler.${name}`))
+const server = await startWrangler({ config: front, args: workers.map((worker) => `--config=${worker}`) })
 try {
   for (const args of given.length === 0 ? claims : [given]) await runSuite(args)
 } finally {

@@ -9,7 +9,7 @@ import { defineServer, type Server, type ServerOptions } from '../../src/server/
 import type { KeySource } from '../../src/server/ports.ts'
 import type { TaskPort } from '../../src/server/task-port.ts'
 import type { Fetcher } from './client.ts'
-import { servers } from './main.ts'
+import { hubsOf, servers } from './main.ts'
 
 export interface ServeOptions {
   /** Variables over those of wrangler.toml. */
@@ -30,6 +30,7 @@ export function serve(
     keys,
     sessions: sessionsOf(defined),
     tasks: tasksOf(defined),
+    hubs: hubsOf(defined),
     ...(authenticate && { authenticate }),
   })
   const bindings = { ...env, LOG: 'errors', ...vars }

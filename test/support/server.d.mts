@@ -30,6 +30,7 @@ export function startWorkerd(options?: {
   vars?: Record<string, string>
   stateDir?: string
   port?: number
+  otherPorts?: number[]
 }): Promise<StartedServer>
 
 export function freePort(port?: number): Promise<number>

@@ -68,7 +68,8 @@ export async function buildBundle({ config = 'wrangler.toml', outdir, args = [] 
 /**
  * Runs a bundle on `workerd serve`, with the objects and variables of its wrangler.toml, or a configuration of your own
  * (`configText`, whose socket is named "http" and whose embeds are relative to `bundleDir`). Stop and start it with the
- * same `stateDir` to see what survives.
+ * same `stateDir` to see what survives. `otherPorts` are those of further Workers of the same code, each an isolate of its
+ * own, over the objects of the first.
  */
 export async function startWorkerd({
   bundleDir,
@@ -77,14 +78,21 @@ export async function startWorkerd({
   vars = {},
   stateDir,
   port,
+  otherPorts = [],
 } = {}) {
   const folder = makeFolder()
   const state = stateDir ? resolve(stateDir) : join(folder, 'state')
   mkdirSync(state, { recursive: true })
   const file = join(bundleDir ? resolve(bundleDir) : folder, `serve-${crypto.randomUUID()}.capnp`)
-  writeFileSync(file, configText ?? workerdConfig(readConfig(config), vars))
+  writeFileSync(file, configText ?? workerdConfig(readConfig(config), vars, otherPorts.length))
   const chosen = await freePort(port)
-  const flags = ['serve', file, `--socket-addr=http=127.0.0.1:${chosen}`, `--directory-path=state=${state}`]
+  const flags = [
+    'serve',
+    file,
+    `--socket-addr=http=127.0.0.1:${chosen}`,
+    ...otherPorts.map((other, i) => `--socket-addr=${otherName(i)}=127.0.0.1:${other}`),
+    `--directory-path=state=${state}`,
+  ]
   // `.bin/workerd` may be a script: killing it would leave workerd running.
   const server = await start(require('workerd').default, flags, { port: chosen, folder })
   rmSync(file)
@@ -94,43 +102,60 @@ export async function startWorkerd({
 function workerdConfig(
   { name, main, compatibility_date, compatibility_flags, exports, durable_objects, vars },
   override,
+  otherCount,
 ) {
   const text = (value) => JSON.stringify(String(value))
   const classes = Object.entries(exports ?? {}).filter(([, { type }]) => type === 'durable-object')
   const namespaces = classes.map(([id, { storage }]) => {
     return `( className = ${text(id)}, uniqueKey = ${text(`${name}-${id}`)}, enableSql = ${storage === 'sqlite'} )`
   })
-  const bindings = [
-    ...durable_objects.bindings.map(
-      (b) => `( name = ${text(b.name)}, durableObjectNamespace = ${text(b.class_name)} )`,
-    ),
-    ...Object.entries({ ...vars, ...override }).map(([id, value]) => {
-      return typeof value === 'string'
-        ? `( name = ${text(id)}, text = ${text(value)} )`
-        : `( name = ${text(id)}, json = ${text(JSON.stringify(value))} )`
-    }),
-  ]
+  const objects = (where) =>
+    durable_objects.bindings.map((b) => {
+      const named = `( className = ${text(b.class_name)}${where} )`
+      return `( name = ${text(b.name)}, durableObjectNamespace = ${named} )`
+    })
+  const variables = Object.entries({ ...vars, ...override }).map(([id, value]) => {
+    return typeof value === 'string'
+      ? `( name = ${text(id)}, text = ${text(value)} )`
+      : `( name = ${text(id)}, json = ${text(JSON.stringify(value))} )`
+  })
   const bundle = main.replace(/^.*[\\/]/, '').replace(/\.\w+$/, '.js')
+  const code = `modules = [ ( name = "index.js", esModule = embed ${text(bundle)} ) ],
+  compatibilityDate = ${text(compatibility_date)},
+  compatibilityFlags = [ ${compatibility_flags.map(text).join(', ')} ],`
+  const others = Array.from({ length: otherCount }, (_, i) => otherName(i))
+  const lines = (entries) => entries.map((entry) => `\n    ( ${entry} ),`).join('')
+  const services = lines(others.map((other) => `name = ${text(other)}, worker = .other`))
+  const sockets = lines(others.map((other) => `name = ${text(other)}, http = (), service = ${text(other)}`))
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
-    ( name = "worker", worker = .worker ),
+    ( name = "worker", worker = .worker ),${services}
     ( name = "state", disk = ( writable = true ) ),
     ( name = "internet", network = ( allow = ["private", "local"] ) ),
   ],
-  sockets = [ ( name = "http", http = (), service = "worker" ) ],
+  sockets = [
+    ( name = "http", http = (), service = "worker" ),${sockets}
+  ],
 );
 
 const worker :Workerd.Worker = (
-  modules = [ ( name = "index.js", esModule = embed ${text(bundle)} ) ],
-  compatibilityDate = ${text(compatibility_date)},
-  compatibilityFlags = [ ${compatibility_flags.map(text).join(', ')} ],
+  ${code}
   durableObjectNamespaces = [ ${namespaces.join(', ')} ],
   durableObjectStorage = ( localDisk = "state" ),
-  bindings = [ ${bindings.join(', ')} ],
+  bindings = [ ${[...objects(''), ...variables].join(', ')} ],
+);
+
+const other :Workerd.Worker = (
+  ${code}
+  bindings = [ ${[...objects(', serviceName = "worker"'), ...variables].join(', ')} ],
 );
 `
+}
+
+function otherName(i) {
+  return `other-${i}`
 }
 
 function readConfig(config) {

@@ -26,10 +26,23 @@ const SHARED = [
 const LEGACY_TASKS = ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']
 const MODERN_TASKS = ['tasks/get', 'tasks/update', 'tasks/cancel']
 
+/** What comes on the stream of `subscriptions/listen`. */
+const LISTENED = [
+  'notifications/subscriptions/acknowledged',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/tasks',
+]
+
 const EXPECTED: { revisions: readonly Revision[]; kind: CellKind; methods: string[] }[] = [
   { revisions: [MODERN], kind: 'result', methods: ['server/discover', ...SHARED] },
   { revisions: [MODERN], kind: 'input_required', methods: ['tools/call', 'prompts/get', 'resources/read'] },
   { revisions: [MODERN], kind: 'notification', methods: ['notifications/progress', 'notifications/message'] },
+  { revisions: [MODERN], kind: 'result', methods: ['subscriptions/listen'] },
+  { revisions: [MODERN], kind: 'error', methods: ['subscriptions/listen'] },
+  { revisions: [MODERN], kind: 'notification', methods: LISTENED },
   { revisions: LEGACY, kind: 'result', methods: ['initialize', 'ping', ...SHARED] },
   {
     revisions: LEGACY,

@@ -2,6 +2,8 @@
 
 import { createJudge } from './judge.ts'
 import type { Judge, JudgeOptions, SentRequest } from './judge.ts'
+import { mayHaveIds } from './listen-rules.ts'
+import { MODERN } from './revisions.ts'
 import type { Message, Revision } from './revisions.ts'
 import { createSseLog, createSseReader, SseError } from './sse.ts'
 import type { SseBlock, SseLog, SseReader } from './sse.ts'
@@ -51,7 +53,8 @@ export function receive(
       isAbandoned = true
       return reader.cancel()
     }
-    const messages = readStream(reader, { revision, judge, log, isAbandoned: () => isAbandoned })
+    const hasIds = revision !== MODERN || mayHaveIds(requests)
+    const messages = readStream(reader, { revision, judge, log, hasIds, isAbandoned: () => isAbandoned })
     return { response, contentType, log, messages, cancel }
   }
   throw new WireViolation(revision, `the answer is no JSON-RPC: ${response.status} with content type "${contentType}"`)
@@ -83,12 +86,14 @@ async function* readJson(
 
 async function* readStream(
   reader: SseReader,
-  reading: Reading & { isAbandoned: () => boolean },
+  reading: Reading & { hasIds: boolean; isAbandoned: () => boolean },
 ): AsyncGenerator<Message, void> {
-  const { revision, judge, log, isAbandoned } = reading
+  const { revision, judge, log, hasIds, isAbandoned } = reading
   try {
     for (let block = await next(reader, reading); block !== undefined; block = await next(reader, reading)) {
       if (judge.done) throw new WireViolation(revision, 'the stream goes on after the final response', log.text)
+      if (log.ids.length > 0 && !hasIds)
+        throw new WireViolation(revision, 'the stream has ids, which nobody asked for', log.text)
       if (block.kind === 'event' && !isPriming(revision, block)) yield judge.message(parseJson(revision, block.data))
     }
     if (judge.owes && !isAbandoned()) throw new WireViolation(revision, 'the stream ended without a response', log.text)

@@ -2,6 +2,7 @@
 // says (ids, progress, what may travel on this stream). Throws a WireViolation.
 
 import type { CellKind } from './cells.ts'
+import { createListenRules, isOfListening, LISTEN, misfitsOtherStream } from './listen-rules.ts'
 import { recordCell } from './record-cell.ts'
 import { isObject, MODERN } from './revisions.ts'
 import type { Id, JsonObject, Message, Revision, RpcError } from './revisions.ts'
@@ -33,6 +34,8 @@ export interface JudgeOptions {
 export function createJudge(revision: Revision, requests: SentRequest[], options: JudgeOptions = {}): Judge {
   const open = new Map(requests.map((request) => [request.id, request]))
   const progress = new Map(requests.flatMap(({ params }) => tokens(params).map((token) => [token, -Infinity])))
+  const listening = revision === MODERN ? requests.find(({ method }) => method === LISTEN) : undefined
+  const listen = listening && createListenRules(listening)
   let errorsWithoutId = 0
   const fail = (reason: string, message: unknown): never => {
     throw new WireViolation(revision, reason, message)
@@ -49,6 +52,7 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     const reason = misplaced(revision, message.method, requests)
     if (reason !== undefined) fail(reason, message)
     if (message.method === 'notifications/progress') advance(message)
+    if (message.method === 'notifications/tasks') checkTaskError(message.params?.error, message)
     recordCell(revision, message.method, 'notification')
   }
 
@@ -79,6 +83,11 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     if (!isAllocated(revision, code)) fail(`error code ${code} is reserved and not allocated in this revision`, shown)
   }
 
+  /** What a failed task says has the codes and the data of an answer. */
+  function checkTaskError(error: unknown, shown: Message): void {
+    if (error !== undefined) checkError({ jsonrpc: '2.0', id: 'task', error: error as RpcError }, shown)
+  }
+
   function error(message: Message): void {
     checkError(message, message)
     const request = message.id === undefined ? undefined : open.get(message.id)
@@ -105,8 +114,7 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
     }
     const reason = misfitsRequest(revision, request, message.result as JsonObject)
     if (reason !== undefined) fail(reason, message)
-    if (definition === 'GetTaskResult' && failure !== undefined)
-      checkError({ jsonrpc: '2.0', id: request.id, error: failure as RpcError }, message)
+    if (definition === 'GetTaskResult') checkTaskError(failure, message)
     recordCell(revision, request.method, KINDS[definition] ?? 'result')
   }
 
@@ -118,7 +126,8 @@ export function createJudge(revision: Revision, requests: SentRequest[], options
       if (isDone()) fail('a message follows the final response', message)
       if ('method' in message) ('id' in message ? serverRequest : notification)(message as Message & { method: string })
       else ('error' in message ? error : result)(message)
-      const reason = misrelated(revision, message, requests)
+      const reason =
+        misrelated(revision, message, requests) ?? (listen ? listen.misfit(message) : misfitsOtherStream(message))
       if (reason !== undefined) fail(reason, message)
       return message
     },
@@ -156,9 +165,10 @@ function resultDefinition(revision: Revision, { method, params }: SentRequest, r
 /** Why a modern notification may not travel on this answer; a legacy stream carries what the session has. */
 function misplaced(revision: Revision, method: string, requests: SentRequest[]): string | undefined {
   if (revision !== MODERN) return undefined
-  const listens = requests.some((request) => request.method === 'subscriptions/listen')
+  const listens = requests.some((request) => request.method === LISTEN)
   const isOfRequest = method === 'notifications/progress' || method === 'notifications/message'
-  if (listens === isOfRequest) return `"${method}" does not belong on this stream`
+  // `notifications/cancelled` is of neither: over HTTP a stream is ended by its result, or cut
+  if (listens ? !isOfListening(method) : !isOfRequest) return `"${method}" does not belong on this stream`
   const asked = requests.some(
     ({ params }) => isObject(params?._meta) && 'io.modelcontextprotocol/logLevel' in params._meta,
   )

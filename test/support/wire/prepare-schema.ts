@@ -4,7 +4,14 @@
 import { definitionsOf } from './extract-schemas.ts'
 import { isObject, MODERN } from './revisions.ts'
 import type { JsonObject, Revision } from './revisions.ts'
-import { TASK_DEFINITIONS, TASK_REQUESTS, TASK_RESULTS, TIMESTAMP } from './task-definitions.ts'
+import {
+  TASK_DEFINITIONS,
+  TASK_FILTER,
+  TASK_NOTIFICATIONS,
+  TASK_REQUESTS,
+  TASK_RESULTS,
+  TIMESTAMP,
+} from './task-definitions.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -40,13 +47,16 @@ export function prepareSchema(revision: Revision, published: JsonObject): WireSc
   return revision === MODERN ? withTasks(prepared) : prepared
 }
 
-/** The extension, which has no part in the unions of the core schema. */
+/** The extension, which has no part in the unions of the core schema and adds a member to the filter of a listener. */
 function withTasks(schema: WireSchema): WireSchema {
+  const filter = schema.$defs.SubscriptionFilter
+  const SubscriptionFilter = { ...filter, properties: { ...propertiesOf(filter), ...TASK_FILTER } }
   return {
     ...schema,
-    $defs: { ...schema.$defs, ...TASK_DEFINITIONS },
+    $defs: { ...schema.$defs, SubscriptionFilter, ...TASK_DEFINITIONS },
     requests: { ...schema.requests, ...TASK_REQUESTS },
     results: { ...schema.results, ...TASK_RESULTS },
+    serverNotifications: { ...schema.serverNotifications, ...TASK_NOTIFICATIONS },
   }
 }
 

@@ -1,6 +1,7 @@
 // The extension `io.modelcontextprotocol/tasks` of 2026-07-28 as closed definitions beside those of the core schema. Its
 // own schema is in no package that is pinned here, so this is written by hand, and says a little more than that: how a
 // timestamp looks, what the result of a tool is, that durations are positive and that a waiting task waits for something.
+// A notification of a task has what `tasks/get` gives, without what makes that a result.
 
 import type { JsonObject } from './revisions.ts'
 
@@ -26,19 +27,28 @@ const MEMBERS: JsonObject = {
 }
 const REQUIRED = ['taskId', 'status', 'createdAt', 'lastUpdatedAt', 'ttlMs']
 
+/** What a task has beside its members, by its status. */
+const DETAILS: Record<string, JsonObject> = {
+  working: {},
+  input_required: { inputRequests: { $ref: '#/$defs/InputRequests', minProperties: 1 } },
+  completed: { result: { allOf: [{ $ref: '#/$defs/CallToolResult' }, { properties: { resultType: COMPLETE } }] } },
+  failed: { error: { $ref: '#/$defs/Error' } },
+  cancelled: {},
+}
+
 export const TASK_DEFINITIONS: Record<string, JsonObject> = {
   CreateTaskResult: result({ ...MEMBERS, resultType: { enum: ['task'] } }, REQUIRED),
-  GetTaskResult: {
-    anyOf: [
-      taskThatIs('working'),
-      taskThatIs('input_required', { inputRequests: { $ref: '#/$defs/InputRequests', minProperties: 1 } }),
-      taskThatIs('completed', {
-        result: { allOf: [{ $ref: '#/$defs/CallToolResult' }, { properties: { resultType: COMPLETE } }] },
-      }),
-      taskThatIs('failed', { error: { $ref: '#/$defs/Error' } }),
-      taskThatIs('cancelled'),
-    ],
-  },
+  GetTaskResult: detailed((members, required) => result({ ...members, resultType: COMPLETE }, required)),
+  TaskNotification: closed(
+    {
+      jsonrpc: { const: '2.0' },
+      method: { const: 'notifications/tasks' },
+      params: detailed((members, required) =>
+        closed({ _meta: { $ref: '#/$defs/NotificationMetaObject' }, ...members }, ['_meta', ...required]),
+      ),
+    },
+    ['jsonrpc', 'method', 'params'],
+  ),
   UpdateTaskResult: result({ resultType: COMPLETE }),
   CancelTaskResult: result({ resultType: COMPLETE }),
   GetTaskRequest: request('tasks/get'),
@@ -58,9 +68,17 @@ export const TASK_RESULTS: Record<string, string> = {
   'tasks/cancel': 'CancelTaskResult',
 }
 
-function taskThatIs(status: string, more: JsonObject = {}): JsonObject {
-  const members = { ...MEMBERS, status: { const: status }, resultType: COMPLETE, ...more }
-  return result(members, [...REQUIRED, ...Object.keys(more)])
+export const TASK_NOTIFICATIONS: Record<string, string> = { 'notifications/tasks': 'TaskNotification' }
+
+/** What the extension adds to the filter of `subscriptions/listen`, asked for or acknowledged. */
+export const TASK_FILTER: JsonObject = { taskIds: { type: 'array', items: { type: 'string' } } }
+
+/** A task with all that its status brings along. */
+function detailed(shape: (members: JsonObject, required: string[]) => JsonObject): JsonObject {
+  const kinds = Object.entries(DETAILS).map(([status, details]) =>
+    shape({ ...MEMBERS, status: { const: status }, ...details }, [...REQUIRED, ...Object.keys(details)]),
+  )
+  return { anyOf: kinds }
 }
 
 function result(properties: JsonObject, required: string[] = []): JsonObject {

@@ -20,12 +20,12 @@ const OF_A_HANDLER = new Set([
   'notifications/cancelled',
 ])
 
-/** Whether a modern request says that its answer may be a task. */
-export function declaresTasks(params: JsonObject | undefined): boolean {
+/** Whether a modern request says that its client knows an extension. */
+export function declares(params: JsonObject | undefined, extension: string): boolean {
   const meta = isObject(params?._meta) ? params._meta : {}
   const capabilities = meta['io.modelcontextprotocol/clientCapabilities']
   const extensions = isObject(capabilities) && isObject(capabilities.extensions) ? capabilities.extensions : {}
-  return isObject(extensions[TASKS_EXTENSION])
+  return isObject(extensions[extension])
 }
 
 /** The request for the result of a task that these messages answer. */
@@ -88,7 +88,7 @@ export function misfitsRequest(
   result: JsonObject,
 ): string | undefined {
   const isOfTasks = method.startsWith('tasks/') || result.resultType === 'task'
-  if (revision === MODERN && isOfTasks && !declaresTasks(params))
+  if (revision === MODERN && isOfTasks && !declares(params, TASKS_EXTENSION))
     return `the request does not declare "${TASKS_EXTENSION}"`
   if (!('taskId' in result) || !method.startsWith('tasks/')) return undefined
   if (result.taskId !== params?.taskId) return `the task is not the one asked for: ${JSON.stringify(params?.taskId)}`
