@@ -87,7 +87,7 @@ const LAYERS: { [layer: string]: string[] } = {
     'src/limits.ts',
     'cloudflare:workers',
   ],
-  'workers/': ['durable-objects/', 'src/app/', 'src/http/', 'src/server/index.ts', 'cloudflare:workers'],
+  'workers/': ['workers/', 'durable-objects/', 'src/app/', 'src/http/', 'src/server/index.ts', 'cloudflare:workers'],
 }
 
 describe('a layer imports only what is below it', () => {

@@ -73,7 +73,9 @@ describe('README.md', () => {
   })
 })
 
-describe.each(['README.md', 'AGENTS.md', 'CHANGELOG.md', 'durable-objects/STORAGE.md'])('%s', (file) => {
+const pages = ['README.md', 'AGENTS.md', 'CHANGELOG.md', 'durable-objects/STORAGE.md']
+
+describe.each([...pages, ...globSync('docs/*.md', { cwd: root })])('%s', (file) => {
   const markdown = read(file)
 
   it('names only files that exist', () => {

@@ -1,8 +1,9 @@
 // The routes around the endpoint, and what each answers that is not a POST.
 // @see basic/transports/streamable-http, Earlier Streamable HTTP Revisions
 
+import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { defineServer } from '../../src/server/index.ts'
+import { defineServer, defineTool } from '../../src/server/index.ts'
 import { modern, worker } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 
@@ -130,6 +131,11 @@ describe('a broken configuration', () => {
     ['ALLOWED_ORIGINS', 'https://ok.example, evil'],
     ['STATE_KEYS', 'short-and-secret'],
     ['STATE_KEYS', ''],
+    ['LISTEN_SHARDS', 'several'],
+    ['LISTEN_SHARDS', '0.5'],
+    ['LISTEN_SHARDS', '6500000000'],
+    ['LISTEN_SHARDS', ''],
+    ['RESUMABLE_LISTEN', 'sometimes'],
     ['LOG', 'everything'],
   ])('is 503, and the log alone says which variable it is, never its value: %s=%s', async (name, value) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -148,6 +154,56 @@ describe('a broken configuration', () => {
   test('leaves /health alone', async () => {
     const broken = serve(server, { vars: { LOG: 'everything' } })
     expect((await broken(new Request('http://localhost/health'))).status).toBe(200)
+  })
+})
+
+describe('LISTEN_SHARDS', () => {
+  test.each([
+    ['0', 503],
+    ['1', 200],
+    ['64', 200],
+    ['65', 503],
+  ])('is 1 to 64: %s is answered with %i', async (LISTEN_SHARDS, status) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const response = await serve(server, { vars: { LISTEN_SHARDS } })(new Request('http://localhost/'))
+    expect(response.status).toBe(status)
+  })
+
+  test.each([
+    [{ LISTEN_SHARDS: undefined as never }, ['0']],
+    [{ LISTEN_SHARDS: '3' }, ['0', '1', '2']],
+  ])('is how many objects take each change, one by default: %j', async (vars, shards) => {
+    const called: string[] = []
+    const LISTEN_HUB = new Proxy(env.LISTEN_HUB, {
+      get(namespace, name) {
+        const member = (Reflect.get(namespace, name, namespace) as (...args: unknown[]) => unknown).bind(namespace)
+        return (...args: unknown[]) => {
+          if (name === 'getByName') called.push(String(args[0]))
+          return member(...args)
+        }
+      },
+    })
+    const change = defineTool('change', {
+      description: 'Changes.',
+      handler(_input, ctx) {
+        ctx.notify.toolsListChanged()
+        return 'changed'
+      },
+    })
+    await modern(serve({ tools: [change] }, { vars: { ...vars, LISTEN_HUB } })).call('change')
+    expect(called.map((name) => name.split('-').at(-1))).toEqual(shards)
+  })
+})
+
+describe('RESUMABLE_LISTEN', () => {
+  const tools = [defineTool('any', { description: 'Any.', handler: () => 'x' })]
+  const extensionsOf = async (vars: Partial<Cloudflare.Env>) =>
+    (await modern(serve({ tools }, { vars })).result('server/discover')).capabilities['extensions']
+
+  test('is off unless it says on', async () => {
+    expect(await extensionsOf({ RESUMABLE_LISTEN: undefined as never })).toBeUndefined()
+    expect(await extensionsOf({ RESUMABLE_LISTEN: 'off' })).toBeUndefined()
+    expect(await extensionsOf({ RESUMABLE_LISTEN: 'on' })).toEqual({ 'dev.mcp-edge/resumable-listen': {} })
   })
 })
 

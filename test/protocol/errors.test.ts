@@ -27,6 +27,7 @@ const PINS: [ErrorName, number, number, number, number][] = [
   ['NotAcceptable', -32600, -32600, 406, 406],
   ['ContentTooLarge', -32600, -32600, 413, 413],
   ['UnsupportedMediaType', -32600, -32600, 415, 415],
+  ['TooManyRequests', -32600, -32600, 429, 429],
   ['Unavailable', -32603, -32603, 503, 503],
 ]
 

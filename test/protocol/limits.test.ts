@@ -59,6 +59,21 @@ test('the caps are these', () => {
     taskStepBytes: 16_777_216,
     taskResultBytes: 16_777_216,
     taskAttempts: 5,
+    listenResources: 500,
+    listenTasks: 100,
+    principalListeners: 50,
+    addressListeners: 1_000,
+    hubListeners: 30_000,
+    ownerTopics: 20_000,
+    hubTopics: 200_000,
+    hubChanges: 10_000,
+    hubReplayMs: 3_600_000,
+    hubWindowMs: 200,
+    hubSessions: 50,
+    publishMs: 20_000,
+    publishWaitMs: 1_000,
+    listenAttempts: 8,
+    reattachMs: 30_000,
     keyRotationMs: 2_592_000_000,
     listTtlMs: 300_000,
   })
@@ -67,6 +82,19 @@ test('the caps are these', () => {
 test('a handler is cancelled within two seconds of its client leaving: comments come often enough for that', () => {
   expect(limits.quietMs + limits.runningKeepAliveMs).toBeLessThan(2_000)
   expect(2 * limits.runningKeepAliveMs).toBeLessThan(2_000)
+})
+
+test('what a stream may have missed is remembered for longer than it lives, or looks for its hub', () => {
+  const searchMs = Array.from({ length: limits.listenAttempts }, () => limits.reattachMs).reduce((sum, ms) => sum + ms)
+  expect(limits.streamMaxAgeMs * 1.1 + searchMs).toBeLessThan(limits.hubReplayMs)
+})
+
+test('the sockets of one hub stay under what the platform allows an object', () => {
+  expect(limits.hubListeners).toBeLessThan(32_768)
+})
+
+test('a change that is brought to its hubs behind an answer is brought there in the time the platform allows', () => {
+  expect(limits.publishMs).toBeLessThan(30_000)
 })
 
 const withInput = (inputSchema: JsonSchema) => (): unknown =>

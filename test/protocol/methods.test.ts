@@ -88,7 +88,6 @@ describeEras(
       'roots/list',
       'tasks/get',
       'tasks/list',
-      'subscriptions/listen',
     ])('that nobody announced is unknown: %s', async (method) => {
       const headers: Record<string, string> = isModern ? { 'mcp-method': method } : {}
       const error = await client.error(method, {}, { headers })
@@ -102,6 +101,13 @@ describeEras(
         expect(error).toMatchObject(isModern ? unknown : { status: 400, code: -32600 })
         if (!isModern) expect(error.message).toContain('needs a session')
       }
+    })
+
+    test('that listens to changes exists on modern, for servers that have something to change', async () => {
+      const missing = isModern ? { status: 200, code: -32602 } : unknown
+      expect(await client.error('subscriptions/listen')).toMatchObject(missing)
+      const empty = isModern ? modern(serve({})) : legacy(serve({}), revision)
+      expect(await empty.error('subscriptions/listen', { notifications: {} })).toMatchObject(unknown)
     })
 
     test('that sets a level has no effect without a session, and does not exist on modern', async () => {
@@ -121,6 +127,7 @@ describeEras(
 
 test.each<[method: string, eras: string[]]>([
   ['server/discover', ['modern']],
+  ['subscriptions/listen', ['modern']],
   ['initialize', ['legacy']],
   ['ping', ['legacy']],
   ['logging/setLevel', ['legacy']],
@@ -167,12 +174,12 @@ describe('what is announced', () => {
     expect(Object.keys(old).toSorted()).toEqual([...families, ...logging].toSorted())
   })
 
-  test('promises no task or extension that is not built, and changes only in sessions', async () => {
+  test('promises no task or extension that is not built, and changes to whoever can listen to them', async () => {
     const [capabilities, old] = await announced({ tools: [tool], prompts: [plain], resources: [page] })
-    for (const value of Object.values(capabilities)) expect(value).toEqual({})
     const listChanged = true
     const resources = { subscribe: true, listChanged }
-    expect(old).toEqual({ tools: { listChanged }, prompts: { listChanged }, resources, logging: {} })
+    expect(capabilities).toEqual({ tools: { listChanged }, prompts: { listChanged }, resources, logging: {} })
+    expect(old).toEqual(capabilities)
     const off = legacy(serve({ tools: [tool] }, { vars: { SESSIONS: 'off' } }), '2025-11-25')
     expect((await off.result('initialize')).capabilities).toEqual({ tools: {} })
   })

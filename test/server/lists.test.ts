@@ -121,13 +121,14 @@ describe('caching hints', () => {
 describe('a family without definitions', () => {
   test('is not announced and its methods do not exist', async () => {
     const client = modern(serve({ tools }))
-    expect((await client.result('server/discover')).capabilities).toEqual({ tools: {}, logging: {} })
+    expect((await client.result('server/discover')).capabilities).toEqual({ tools: { listChanged: true }, logging: {} })
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list', 'completion/complete']) {
       expect(await client.error(method)).toMatchObject({ status: 404, code: -32601 })
     }
     const empty = modern(serve({}))
     expect((await empty.result('server/discover')).capabilities).toEqual({})
-    expect(await empty.error('tools/list')).toMatchObject({ status: 404, code: -32601 })
+    for (const method of ['tools/list', 'subscriptions/listen'])
+      expect(await empty.error(method)).toMatchObject({ status: 404, code: -32601 })
   })
 })
 

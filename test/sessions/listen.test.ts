@@ -1,15 +1,20 @@
 // The standalone stream of a session. @see 2025-11-25 basic/transports, Listening for Messages; Multiple Connections
 
+import { env } from 'cloudflare:workers'
 import { abortAllDurableObjects } from 'cloudflare:test'
+import * as z from 'zod'
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/limits.ts'
-import { defineResource, defineTool } from '../../src/server/index.ts'
+import { definePrompt, defineResource, defineResourceTemplate, defineTool } from '../../src/server/index.ts'
+import { throughTo, watchRejections } from '../durable-objects/support.ts'
 import type { LegacyRevision, Message, SessionStream } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 import {
   describeLegacy,
   eventually,
+  gate,
   hibernate,
+  left,
   NOTHING,
   query,
   ring,
@@ -21,9 +26,13 @@ import {
   type OwnSession,
 } from './support.ts'
 
-const change = tool('change', (ctx) => {
-  ctx.notify.resourceUpdated('test://a')
-  return 'changed'
+const change = defineTool('change', {
+  description: 'Changes resources.',
+  inputSchema: z.object({ uris: z.array(z.string()).default(['test://a']) }),
+  handler({ uris }, ctx) {
+    for (const uri of uris) ctx.notify.resourceUpdated(uri)
+    return 'changed'
+  },
 })
 const lists = tool('lists', (ctx) => {
   ctx.notify.toolsListChanged()
@@ -31,30 +40,35 @@ const lists = tool('lists', (ctx) => {
   ctx.notify.resourcesListChanged()
   return 'changed'
 })
-const many = defineTool('many', {
-  description: 'Changes often.',
-  inputSchema: { type: 'object', properties: { times: { type: 'integer' } } },
-  handler({ times }: { times: number }, ctx) {
-    for (let i = 0; i < times; i++) ctx.notify.resourceUpdated('test://a')
-    return 'changed'
-  },
-})
 const slow = tool('slow', async () => {
   await scheduler.wait(400)
   return 'slow'
 })
 const a = defineResource('test://a', { name: 'a', read: () => 'a' })
 const b = defineResource('test://b', { name: 'b', read: () => 'b' })
-const fetcher = serve({ tools: [change, lists, many, slow], resources: [a, b] })
+const numbered = defineResourceTemplate('test://numbers/{n}', { name: 'numbered', read: ({ n }) => n })
+const hello = definePrompt('hello', { description: 'hello', get: () => 'hello' })
+const fetcher = serve({
+  tools: [change, lists, slow],
+  resources: [a, b, numbered],
+  prompts: [hello],
+})
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => `test://numbers/${n}`)
 
-async function watching(revision?: LegacyRevision): Promise<OwnSession> {
+/** A session that subscribed to some resources. */
+async function watching(revision?: LegacyRevision, uris: readonly string[] = ['test://a']): Promise<OwnSession> {
   const session = await sessionOf(fetcher, revision)
-  await session.result('resources/subscribe', { uri: 'test://a' })
+  for (const uri of uris) await session.result('resources/subscribe', { uri })
   return session
 }
 
 const isUpdate = ({ method }: Message): boolean => method === 'notifications/resources/updated'
 const updates = (stream: SessionStream) => stream.read.filter(({ message }) => message && isUpdate(message))
+/** The number in the newest event that is kept. */
+const lastNumber = async (session: OwnSession): Promise<number> => {
+  const [newest] = await query(session, 'select text from event order by id desc limit 1')
+  return Number(/numbers\/(\d+)/.exec(String(newest?.['text']))?.[1])
+}
 const read = async (stream: SessionStream, count: number) => {
   for (let i = 0; i < count; i++) await stream.until(isUpdate)
 }
@@ -90,17 +104,19 @@ describeLegacy('the standalone stream', (revision) => {
   })
 
   test('keeps what comes while the client is away, and brings each event once', async () => {
-    const session = await watching(revision)
+    const session = await watching(revision, ['test://a', 'test://b'])
     const first = await session.listen()
     await session.call('change')
     await first.until(isUpdate)
     await first.cancel()
-    await eventually(async () => (await session.call('change')).status === 200)
-    await session.call('change')
+    await left(session)
+    for (const uri of ['test://a', 'test://b', 'test://a']) await session.call('change', { uris: [uri] })
     const second = await session.resume(first)
     await read(second, 2)
     await session.call('change')
     await second.until(isUpdate)
+    const brought = updates(second).map(({ message }) => message?.params?.['uri'])
+    expect([brought.slice(0, 2).toSorted(), brought[2]]).toEqual([['test://a', 'test://b'], 'test://a'])
     const ids = [...updates(first), ...updates(second)].map(({ id }) => id)
     expect([ids.length, new Set(ids).size]).toEqual([4, 4])
     await second.cancel()
@@ -122,11 +138,11 @@ describeLegacy('the standalone stream', (revision) => {
   })
 
   test('loses nothing of what comes while it is cut off from its object, also before its first event', async () => {
-    const session = await watching(revision)
+    const session = await watching(revision, numbers(3))
     const get = await session.listen()
     await scheduler.wait(10)
     await abortAllDurableObjects()
-    await session.call('many', { times: 3 })
+    await session.call('change', { uris: numbers(3) })
     await read(get, 3)
     await get.cancel()
     expect(updates(get)).toHaveLength(3)
@@ -183,12 +199,14 @@ describe('a standalone cursor', () => {
 
   test('from before the oldest event that is kept brings all that is kept, then goes on', async () => {
     withLimits({ sessionEvents: 10 })
-    const session = await watching()
+    const session = await watching('2025-11-25', ['test://a', ...numbers(30)])
     const first = await session.listen()
     await session.call('change')
     await first.until(isUpdate)
     await first.cancel()
-    await session.call('many', { times: 30 })
+    await left(session)
+    await session.call('change', { uris: numbers(30) })
+    await eventually(async () => (await lastNumber(session)) === 29)
     const [{ n }] = (await query(session, 'select count(*) as n from event')) as [{ n: number }]
     expect(n).toBeLessThanOrEqual(10)
     const second = await session.resume(first)
@@ -223,6 +241,7 @@ describe('a held stream', () => {
     const get = await session.listen()
     expect(await get.rest()).toEqual([])
     expect(get.log.retries).toEqual([String(limits.retryMs)])
+    withLimits({ streamMaxAgeMs: 60_000 })
     await session.call('change')
     const again = await session.resume(get)
     await again.until(isUpdate)
@@ -246,6 +265,26 @@ describe('a held stream', () => {
     await get.cancel()
     await pending
   })
+})
+
+test('a client that leaves while its stream is being connected again leaves no connection behind, and no rejection', async () => {
+  const unhandled = watchRejections()
+  const slow = gate()
+  let connects = 0
+  const SESSION = throughTo(env.SESSION, async ({ method, go }) => {
+    const response = await go()
+    if (method === 'fetch' && ++connects > 1) await slow.opened
+    return response
+  })
+  const session = await sessionOf(serve({ tools: [change] }, { vars: { SESSION } }))
+  const get = await session.listen()
+  await abortAllDurableObjects()
+  await eventually(() => connects === 2)
+  await get.cancel()
+  slow.open()
+  await left(session)
+  await scheduler.wait(20)
+  expect(unhandled).toEqual([])
 })
 
 test('a GET without text/event-stream gets 406', async () => {

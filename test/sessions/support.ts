@@ -79,6 +79,15 @@ export function ring(session: { objectId: string }): Promise<boolean> {
   return runDurableObjectAlarm(stubOf(session))
 }
 
+/** Waits until the object of a session knows that nobody is connected to it. */
+export function left(session: { objectId: string }): Promise<void> {
+  const isLeft = (): Promise<boolean> =>
+    runInDurableObject(stubOf(session), (_object, state) =>
+      state.getWebSockets().every(({ readyState }) => readyState !== WebSocket.OPEN),
+    )
+  return eventually(isLeft)
+}
+
 /** Other limits until the test is over. */
 export function withLimits(changed: Partial<typeof limits>): void {
   const before = { ...limits }

@@ -163,8 +163,9 @@ test('a task of a client that left before it was answered is cancelled, and neve
     },
     handler: () => void order.push('entered'),
   })
+  const leaver = taskClient(serve({ tools: [slow] }))
   const before = servers.size
-  const call = taskClient(serve({ tools: [slow] })).callTask('slow', undefined, { signal: leaving.signal })
+  const call = leaver.callTask('slow', undefined, { signal: leaving.signal })
   const answered = call.catch(() => 'nothing')
   await eventually(() => order.includes('prepared'))
   leaving.abort()
@@ -272,7 +273,8 @@ describe('prepare', () => {
     ['a bigint', 1n],
   ])('may not come to %s', async ([, value]) => {
     const tool = prepared(() => value)
-    const { result } = await withoutTask(() => taskClient(serve({ tools: [tool] })).call('prepared'))
+    const own = taskClient(serve({ tools: [tool] }))
+    const { result } = await withoutTask(() => own.call('prepared'))
     expect(result).toMatchObject({ resultType: 'complete', isError: true })
     expect(result.content[0]!.text).toMatch(/^Internal error \(request [\w-]+\)$/)
   })
@@ -288,14 +290,15 @@ describe('prepare', () => {
           ],
         }),
       )
-    const { result } = await withoutTask(() => refusing(new ToolError('The shop is closed')).call('prepared'))
+    const closed = refusing(new ToolError('The shop is closed'))
+    const { result } = await withoutTask(() => closed.call('prepared'))
     const text = [{ type: 'text', text: 'The shop is closed' }]
     expect(result).toMatchObject({ resultType: 'complete', isError: true, content: text })
-    const error = await withoutTask(() =>
-      refusing(new ProtocolError(7, 'No such shop', { shop: 1 })).error('tools/call', { name: 'prepared' }),
-    )
+    const none = refusing(new ProtocolError(7, 'No such shop', { shop: 1 }))
+    const error = await withoutTask(() => none.error('tools/call', { name: 'prepared' }))
     expect(error).toMatchObject({ status: 200, code: 7, message: 'No such shop', data: { shop: 1 } })
-    const broken = await withoutTask(() => refusing(new TypeError('secret')).call('prepared'))
+    const failing = refusing(new TypeError('secret'))
+    const broken = await withoutTask(() => failing.call('prepared'))
     expect(broken.result.content[0]!.text).toMatch(/^Internal error \(request [\w-]+\)$/)
   })
 

@@ -3,11 +3,15 @@
 import * as z from 'zod'
 import {
   definePrompt,
+  defineResource,
   defineResourceTemplate,
   defineTool,
+  type Auth,
   type CallContext,
   type CallToolResult,
   type LookupContext,
+  type Notifier,
+  type Notify,
 } from '../../src/server/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -201,3 +205,60 @@ defineTool('impatient_task', {
 
 const whole: CallToolResult = { content: [{ type: 'text', text: 'x' }] }
 defineTool('whole', { description: 'A whole result.', handler: () => whole })
+
+defineTool('for_some', {
+  description: 'What is not for everybody says so by who calls.',
+  inputSchema: z.object({ a: z.string() }),
+  visible(auth) {
+    is<Equal<typeof auth, Auth>>()
+    return auth.principal.startsWith('staff:')
+  },
+  handler(input) {
+    is<Equal<typeof input, { a: string }>>()
+  },
+})
+
+const forSome = { visible: ({ principal }: Auth) => principal === 'ada' }
+definePrompt('for_some', { description: 'As can a prompt.', ...forSome, get: () => 'x' })
+defineResource('test://some', { name: 'some', ...forSome, read: () => 'x' })
+defineResourceTemplate('some://{id}', {
+  name: 'some',
+  ...forSome,
+  read(variables) {
+    is<Equal<typeof variables, Record<'id', string>>>()
+    return variables.id
+  },
+})
+
+defineTool('looked_up', {
+  description: 'Nothing can be looked up for it.',
+  // @ts-expect-error: a promise would always be a yes
+  visible: async () => false,
+  handler: () => 'x',
+})
+
+defineTool('by_arguments', {
+  description: 'Nor does it depend on what is asked.',
+  // @ts-expect-error: who calls is all there is
+  visible: (_auth, context) => context !== undefined,
+  handler: () => 'x',
+})
+
+defineTool('always', {
+  description: 'A function, not its answer.',
+  // @ts-expect-error: left out is for everybody
+  visible: true,
+  handler: () => 'x',
+})
+
+defineTool('notifying', {
+  description: 'In a handler nothing has to be awaited, elsewhere everything.',
+  handler(_input, ctx) {
+    is<Equal<typeof ctx.notify, Notify>>()
+    is<Equal<ReturnType<Notify['resourceUpdated']>, void>>()
+    is<Equal<ReturnType<Notifier['resourceUpdated']>, Promise<void>>>()
+    is<Equal<keyof Notify, keyof Notifier>>()
+    // @ts-expect-error: a resource has a URI
+    ctx.notify.resourceUpdated()
+  },
+})

@@ -135,7 +135,7 @@ test('discovery says which versions there are, what is announced, and how to use
   expect(await modern(fetcher).result('server/discover')).toEqual({
     resultType: 'complete',
     supportedVersions: ['2026-07-28'],
-    capabilities: { tools: {}, logging: {} },
+    capabilities: { tools: { listChanged: true }, logging: {} },
     instructions: 'Be kind.',
     ttlMs: 300_000,
     cacheScope: 'public',
