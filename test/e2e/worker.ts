@@ -1,7 +1,8 @@
 // Tools for tests over real TCP: they wait, emit, and remember in this isolate what became of them.
 
 import * as z from 'zod'
-import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import { defineServer, defineTool } from '../../src/server/index.ts'
@@ -57,4 +58,12 @@ const server = defineServer({ name: 'e2e', version: '1.0.0', tools: [wait, chat,
 
 export const SessionObject = createSessionObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
+export const ListenHubObject = createListenHubObject(server)
+
+export default createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+})

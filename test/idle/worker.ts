@@ -1,7 +1,8 @@
-// Sessions that count how often each object was constructed and entered. The counts are kept by the isolate, which
-// outlives the objects on bare workerd, and read without touching one: nothing is stored and no object is asked.
+// Sessions and a hub that count how often each object was constructed and entered. The counts are kept by the isolate,
+// which outlives the objects on bare workerd, and read without touching one: nothing is stored and no object is asked.
 
-import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import { defineServer, defineTool } from '../../src/server/index.ts'
@@ -15,13 +16,13 @@ export interface Counts {
   entered: { [method: string]: number }
 }
 
-const counts = new Map<string, Counts>()
+const counts = { session: new Map<string, Counts>(), hub: new Map<string, Counts>() }
 
-function countsOf(objectId: string): Counts {
-  const known = counts.get(objectId)
+function countsOf(kind: keyof typeof counts, { id }: DurableObjectState): Counts {
+  const known = counts[kind].get(id.toString())
   if (known) return known
   const fresh: Counts = { constructed: 0, entered: {} }
-  counts.set(objectId, fresh)
+  counts[kind].set(id.toString(), fresh)
   return fresh
 }
 
@@ -39,32 +40,38 @@ const server = defineServer({
   ],
 })
 
-const RealSession = createSessionObject(server)
-const ENTRIES = new Set(Object.getOwnPropertyNames(RealSession.prototype).filter((name) => name !== 'constructor'))
-
-/** The deployable object. Every way in that it has is counted; a way it has not, such as a message, constructs it. */
-export class SessionObject extends RealSession {
-  constructor(state: DurableObjectState, env: Cloudflare.Env) {
-    super(state, env)
-    countsOf(state.id.toString()).constructed++
+/** A deployable class whose objects are counted. Every way in that it has is; a way it has not constructs the object. */
+function counted<C extends new (state: DurableObjectState, env: Cloudflare.Env) => object>(
+  kind: keyof typeof counts,
+  Real: C,
+): C {
+  class Counted extends (Real as new (state: DurableObjectState, env: Cloudflare.Env) => object) {
+    constructor(state: DurableObjectState, env: Cloudflare.Env) {
+      super(state, env)
+      countsOf(kind, state).constructed++
+    }
   }
+  for (const name of Object.getOwnPropertyNames(Real.prototype)) {
+    if (name === 'constructor') continue
+    const enter = Object.getOwnPropertyDescriptor(Real.prototype, name)!.value as (...args: unknown[]) => unknown
+    const value = function (this: { ctx: DurableObjectState }, ...args: unknown[]): unknown {
+      const { entered } = countsOf(kind, this.ctx)
+      entered[name] = (entered[name] ?? 0) + 1
+      return enter.apply(this, args)
+    }
+    Object.defineProperty(Counted.prototype, name, { value, configurable: true, writable: true })
+  }
+  return Counted as unknown as C
 }
 
-for (const name of ENTRIES) {
-  const enter = Object.getOwnPropertyDescriptor(RealSession.prototype, name)!.value as (...args: unknown[]) => unknown
-  const counted = function (this: SessionObject, ...args: unknown[]): unknown {
-    const { entered } = countsOf((this as unknown as { ctx: DurableObjectState }).ctx.id.toString())
-    entered[name] = (entered[name] ?? 0) + 1
-    return enter.apply(this, args)
-  }
-  Object.defineProperty(SessionObject.prototype, name, { value: counted, configurable: true, writable: true })
-}
+export const SessionObject = counted('session', createSessionObject(server))
+export const ListenHubObject = counted('hub', createListenHubObject(server))
 
-const app = createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
+const app = createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort(), hubs: listenPort() })
 
 export default {
   fetch(request: Request, env: Cloudflare.Env, ctx: ExecutionContext): Response | Promise<Response> {
-    if (new URL(request.url).pathname === '/counts') return Response.json([...counts.values()])
-    return app.fetch(request, env, ctx)
+    if (new URL(request.url).pathname !== '/counts') return app.fetch(request, env, ctx)
+    return Response.json({ sessions: [...counts.session.values()], hubs: [...counts.hub.values()] })
   },
 }

@@ -15,6 +15,9 @@ import { callsOf } from '../lib/wire.mjs'
 
 export const title = `${nameAndVersion('@ai-sdk/mcp')}, without discovery`
 
+/** What it says of a message it does not know. */
+const unknown = 'Unsupported message type'
+
 export async function play({ notes, record }) {
   const { rows, table } = createRows()
   const expected = { slug: 'undiscovered', handshake: 'initialize', revision: '2025-11-25', asks: true }
@@ -22,6 +25,7 @@ export async function play({ notes, record }) {
   await playNotes(table, client, notes, expected)
   await table.add('GET stream', () => checkStream(notes))
   await cannot(table, 'priming', () => checkPrimed(client))
+  await cannot(table, 'changes', () => checkUnheard(client, notes))
   await client.close()
   await table.add('DELETE', () => checkDelete(notes))
   const parts = await playParts(record, (url) => connectAiSdk(url, false), [
@@ -45,9 +49,19 @@ function cannot(table, name, check) {
 
 /** An event without data is none to it. */
 function checkPrimed({ errors }) {
-  assert.ok(errors.length > 0)
-  for (const { message } of errors) assert.match(message, /Failed to parse message/)
-  return `it reports each event without data to onUncaughtError ("${errors[0].message}"), and goes on`
+  const said = errors.map(({ message }) => message).filter((message) => message !== unknown)
+  assert.ok(said.length > 0)
+  for (const message of said) assert.match(message, /Failed to parse message/)
+  return `it reports each event without data to onUncaughtError ("${said[0]}"), and goes on`
+}
+
+/** A notification on its stream is none it knows. */
+async function checkUnheard({ errors }, wire) {
+  const told = () => wire.gets().flatMap(({ streamed }) => streamed).length
+  const reported = () => errors.filter(({ message }) => message === unknown).length
+  // Others go on with their notes meanwhile.
+  await until(() => told() > 0 && reported() === told(), 'one error for each notification')
+  return `it reports each of ${told()} notifications to onUncaughtError ("${unknown}"), and goes on`
 }
 
 /** Leaving is not cancelling in a session. @see 2025-11-25 basic/utilities/cancellation */

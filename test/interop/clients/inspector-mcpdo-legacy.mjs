@@ -1,15 +1,17 @@
 // mcpdo told to shake hands: the tasks of 2025-11-25, which it asks for with --task.
 import assert from 'node:assert/strict'
+import { updatesOf } from '../lib/change.mjs'
 import { nameAndVersion } from '../lib/command.mjs'
-import { withMcpdo } from '../lib/mcpdo.mjs'
+import { checkWatch, withMcpdo } from '../lib/mcpdo.mjs'
 import { text } from '../lib/notes.mjs'
 import { createRows, messageOf } from '../lib/rows.mjs'
+import { openGet } from '../lib/session.mjs'
 import { checkExport, core, playTasks, pollsOf, resultsOf } from '../lib/tasks.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title = `${nameAndVersion('@modelcontextprotocol/inspector')} mcpdo --era legacy, --task`
 
-export async function play({ notes, extra, home }) {
+export async function play({ notes, extra, record, home }) {
   const { rows, table } = createRows()
   await withMcpdo(home, async (connect) => {
     const client = await connect('notes', notes, 'legacy')
@@ -18,6 +20,9 @@ export async function play({ notes, extra, home }) {
     const other = await connect('extra', extra, 'legacy')
     other.cannot = { 'task asks': () => checkOnlyPolls(other, extra) }
     await playTasks(table, other, extra, { slug: 'mcpdo-legacy', form: core })
+    const own = await record('extra')
+    const watcher = await connect('watcher', own, 'legacy')
+    await table.add('changes', () => checkChanges(watcher, own))
   })
   return rows
 }
@@ -34,4 +39,11 @@ async function checkOnlyPolls(client, wire) {
     (error) => messageOf(error),
   )
   return `it polls on while the task is input_required, without the tasks/result that would ask; cancelled: "${ended}"`
+}
+
+async function checkChanges(client, wire) {
+  await checkWatch(client, wire)
+  assert.equal(updatesOf((await openGet(wire)).streamed).length, 2)
+  await until(() => wire.calls('resources/unsubscribe').length === 1, 'it said that it watches no more')
+  return 'watched with resources/subscribe, changed in each of two Workers: both printed, on the GET stream'
 }

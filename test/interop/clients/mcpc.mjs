@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { change, newPlace, updatesOf, uriOf, WORKERS } from '../lib/change.mjs'
 import { environmentIn, nameAndVersion, packageFile, runScript, watchDaemon } from '../lib/command.mjs'
 import { checkDelete, checkStream, playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
-import { comebacks } from '../lib/session.mjs'
+import { comebacks, openGet } from '../lib/session.mjs'
 import { checkExport, checkOrdinary, core, playTasks, rejectionOf } from '../lib/tasks.mjs'
 import { until } from '../lib/until.mjs'
 import { callsOf } from '../lib/wire.mjs'
@@ -30,6 +31,7 @@ export async function play({ notes, extra, home }) {
     await table.play({ cannot }, 'sampling')
     await table.play({ cannot }, 'roots')
     await table.add('cut', () => checkCut(client, extra))
+    await table.add('changes', () => checkChanges(client, extra, home))
     client.cannot = { 'task asks': () => checkNotAsked(client) }
     await playTasks(table, client, extra, { slug: expected.slug, form: core })
     await table.add('task list', () => checkNoList(client))
@@ -74,6 +76,21 @@ async function checkCut(client, wire) {
   return `${call.streamed.length} messages, then GET after ${back.startedAt - call.endedAt} ms, ${back.streamed.length} more`
 }
 
+/** It says when a list changed to whoever asks for the session, and of a resource nothing. */
+async function checkChanges(client, wire, home) {
+  const place = newPlace()
+  await client.subscribe(uriOf(place))
+  for (const [i, worker] of WORKERS.entries()) {
+    const before = new Date().toISOString()
+    await change(wire, worker, { places: [place], lists: true })
+    const isLater = ({ notifications }) =>
+      ['tools', 'resources'].every((list) => notifications?.[list]?.listChangedAt >= before)
+    await until(() => isLater(readSession(home, '@extra')), `both lists changed in the ${worker} Worker`)
+    await until(async () => updatesOf((await openGet(wire)).streamed).length > i, 'the place changed')
+  }
+  return 'changed in each of two Workers: notes that both lists did, and when; the resource it subscribed to on the wire'
+}
+
 /** Connects, and closes after use. */
 async function inSession(home, session, wire, use) {
   const run = commandIn(home)
@@ -99,8 +116,13 @@ function commandIn(home) {
 }
 
 function readPid(home, session) {
+  return readSession(home, session)?.pid
+}
+
+/** What it keeps of a session. */
+function readSession(home, session) {
   try {
-    return JSON.parse(readFileSync(join(home, 'm', 'sessions.json'), 'utf8')).sessions[session]?.pid
+    return JSON.parse(readFileSync(join(home, 'm', 'sessions.json'), 'utf8')).sessions[session]
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -124,6 +146,7 @@ function adapt(run, session) {
     listPrompts: () => run(session, 'prompts-list'),
     read: async (uri) => (await run(session, 'resources-read', uri)).contents,
     getPrompt: async (name, args) => (await run(session, 'prompts-get', name, JSON.stringify(args))).messages,
+    subscribe: (uri) => run(session, 'resources-subscribe', uri),
     setLevel: (level) => run(session, 'logging-set-level', level),
     callTool: (name, args) => run(session, 'tools-call', name, JSON.stringify(args)),
     runTask: (name, args) => run(session, 'tools-call', name, JSON.stringify(args), '--task'),

@@ -1,10 +1,11 @@
 // The extension for tasks as its text says, in a client that hides nothing: what it is told, what it must not be told
 // if it does not declare it, and a task that waits for the user while the server is away.
 import assert from 'node:assert/strict'
+import { extension } from '../lib/extensions.mjs'
 import { text } from '../lib/notes.mjs'
 import { connectRaw } from '../lib/raw.mjs'
 import { createRows } from '../lib/rows.mjs'
-import { answerBooking, checkExport, checkOrdinary, extension, playTasks, rejectionOf } from '../lib/tasks.mjs'
+import { answerBooking, checkExport, checkOrdinary, playTasks, rejectionOf } from '../lib/tasks.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title = `a client written for this suite, with ${extension}`

@@ -1,5 +1,6 @@
 // The SDK of version 1, which most hosts are built on: the handshake, and sessions.
 import { nameAndVersion } from '../lib/command.mjs'
+import { playLists } from '../lib/listen.mjs'
 import { checkStream, playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
 import { connectSdk1 } from '../lib/sdk-1.mjs'
@@ -14,5 +15,7 @@ export async function play(setting) {
   await playNotes(table, client, setting.notes, expected)
   await table.add('GET stream', () => checkStream(setting.notes))
   await client.close()
-  return [...rows, ...(await playSessions(setting, connectSdk1, expected))]
+  const handling = (url, listChanged) => connectSdk1(url, undefined, listChanged)
+  const played = [playSessions(setting, connectSdk1, expected), playLists(setting.record, handling)]
+  return [...rows, ...(await Promise.all(played)).flat()]
 }

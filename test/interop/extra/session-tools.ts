@@ -1,7 +1,7 @@
 // Tools for what only sessions have: streams to cut and to come back to, questions on them, and news of changes.
 
 import * as z from 'zod'
-import { defineResource, defineTool, ProtocolError } from '../../../src/server/index.ts'
+import { defineResourceTemplate, defineTool, ProtocolError } from '../../../src/server/index.ts'
 
 const stepMs = 100
 
@@ -71,13 +71,17 @@ export const askRoots = defineTool('ask_roots', {
 })
 
 export const change = defineTool('change', {
-  description: 'Tell whoever watches that the weather and the lists have changed.',
-  handler(_, { notify }) {
-    notify.resourceUpdated('weather://here')
-    notify.resourcesListChanged()
-    notify.toolsListChanged()
+  description: 'Tell whoever watches that the weather of some places has changed, and the lists if that is asked for.',
+  inputSchema: z.object({ places: z.array(z.string()), lists: z.boolean().default(false) }),
+  handler({ places, lists }, { notify }) {
+    for (const place of places) notify.resourceUpdated(`weather://${place}`)
+    if (lists) {
+      notify.resourcesListChanged()
+      notify.toolsListChanged()
+    }
     return 'Changed.'
   },
 })
 
-export const weather = defineResource('weather://here', { name: 'weather', read: () => 'sunny' })
+/** A place for each row: whoever watches one hears nothing of what others do. */
+export const weather = defineResourceTemplate('weather://{place}', { name: 'weather', read: () => 'sunny' })

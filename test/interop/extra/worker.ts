@@ -2,9 +2,10 @@
 // tasks, and what sessions have. `STREAM_MAX_AGE_MS` makes its streams end while somebody watches; `RETRY_MS` tells apart
 // who comes back when told from who comes back by itself.
 
-import { env } from 'cloudflare:workers'
+import { DurableObject, env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { keyRing, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -16,12 +17,25 @@ import * as taskTools from './task-tools.ts'
 export { KeyRingObject } from '../../../durable-objects/key-ring.ts'
 export { PrincipalObject } from '../../../durable-objects/principal.ts'
 
-const { STREAM_MAX_AGE_MS, RETRY_MS } = env as { STREAM_MAX_AGE_MS?: number; RETRY_MS?: number }
+interface OwnEnv {
+  STREAM_MAX_AGE_MS?: number
+  RETRY_MS?: number
+  CANCELLED: DurableObjectNamespace<CancelledObject>
+}
+
+const { STREAM_MAX_AGE_MS, RETRY_MS, CANCELLED } = env as unknown as OwnEnv
 limits.streamMaxAgeMs = STREAM_MAX_AGE_MS ?? limits.streamMaxAgeMs
 limits.retryMs = RETRY_MS ?? limits.retryMs
 
-// Shared by all requests of the one isolate that wrangler dev runs.
-const cancelled = new Set<string>()
+/** Which waits saw their caller leave, wherever they ran. */
+export class CancelledObject extends DurableObject {
+  add(key: string): void {
+    this.ctx.storage.kv.put(key, true)
+  }
+  has(key: string): boolean {
+    return this.ctx.storage.kv.get(key) === true
+  }
+}
 
 const wait = defineTool('wait', {
   description: 'Report progress every 100 ms for 10 s, unless the caller leaves.',
@@ -30,7 +44,7 @@ const wait = defineTool('wait', {
   async handler({ key }, ctx) {
     for (let i = 1; i <= 100; i++) {
       if (ctx.signal.aborted) {
-        cancelled.add(key)
+        ctx.waitUntil(CANCELLED.getByName('all').add(key))
         return 'Cancelled.'
       }
       ctx.progress(i, 100)
@@ -43,7 +57,7 @@ const wait = defineTool('wait', {
 const wasCancelled = defineTool('was_cancelled', {
   description: 'Say whether the wait with this key saw its caller leave.',
   inputSchema: z.object({ key: z.string() }),
-  handler: ({ key }) => (cancelled.has(key) ? 'yes' : 'no'),
+  handler: async ({ key }) => ((await CANCELLED.getByName('all').has(key)) ? 'yes' : 'no'),
 })
 
 const locate = defineTool('locate', {
@@ -74,4 +88,12 @@ const server = defineServer({
 export const SessionObject = createSessionObject(server)
 export const TaskObject = createTaskObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
+export const ListenHubObject = createListenHubObject(server)
+
+export default createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+})

@@ -1,7 +1,9 @@
 // Version 2 of the official client, in any of its negotiation modes.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { answerTo } from './asks.mjs'
+import { extension } from './extensions.mjs'
 import { playExtra } from './extra.mjs'
+import { playListening, playLists } from './listen.mjs'
 import { checkStream, playNotes } from './notes.mjs'
 import { createRows } from './rows.mjs'
 import { playSessions } from './sessions.mjs'
@@ -15,17 +17,23 @@ export async function playClient2(setting, mode, expected) {
   await client.close()
   if (mode === 'legacy') {
     const connectLegacy = (url, revision) => connect(url, mode, revision)
-    return [...rows, ...(await playSessions(setting, connectLegacy, expected))]
+    const handling = (url, listChanged) => connect(url, mode, undefined, { listChanged })
+    const played = [playSessions(setting, connectLegacy, expected), playLists(setting.record, handling)]
+    return [...rows, ...(await Promise.all(played)).flat()]
   }
   const other = await connect(setting.extra.url, mode)
   await playExtra(table, other, setting.extra, expected)
   await other.close()
-  return rows
+  // That it takes tasks is only for what it listens to: it has no way to wait for one.
+  const takesTasks = { extensions: { [extension]: {} } }
+  const listening = (url, listChanged) => connect(url, mode, undefined, { listChanged, takes: takesTasks })
+  return [...rows, ...(await playListening(setting.record, listening))]
 }
 
-async function connect(url, mode, revision) {
-  const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} }
-  const client = new Client({ name: 'interop', version: '1.0.0' }, { versionNegotiation: { mode }, capabilities })
+async function connect(url, mode, revision, { listChanged, takes } = {}) {
+  const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {}, ...takes }
+  const options = { versionNegotiation: { mode }, capabilities, ...(listChanged && { listChanged }) }
+  const client = new Client({ name: 'interop', version: '1.0.0' }, options)
   const transport = new StreamableHTTPClientTransport(new URL(url), speaking(revision))
   const adapter = adapt(client, transport)
   for (const method of ['elicitation/create', 'sampling/createMessage', 'roots/list']) {
@@ -65,6 +73,7 @@ export function adapt(client, transport, callTool = (params, options) => client.
     setLevel: (level) => client.setLoggingLevel(level),
     subscribe: (uri) => client.subscribeResource({ uri }),
     unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    listen: (filter) => client.listen(filter),
     terminate: () => transport.terminateSession(),
     close: () => client.close(),
   }

@@ -42,6 +42,12 @@ export async function runScript(script, args, env) {
   return { code, stdout: stdout(), stderr: stderr() }
 }
 
+/** Starts a script that goes on until `stop()`, which asks it to end. `stdout()` is what it printed so far. */
+export function startScript(script, args, env) {
+  const group = startGroup(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  return { stdout: collect(group.child.stdout), stop: group.stop }
+}
+
 function collect(stream) {
   let text = ''
   stream.setEncoding('utf8').on('data', (chunk) => (text += chunk))

@@ -1,13 +1,11 @@
 // What clients do when the server dies, when a held stream ends before its session, and when the session ends.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newPlace, updatesOf, uriOf } from './change.mjs'
 import { messageOf } from './rows.mjs'
-import { againMs, checkCounted, comebacks, countTo, methodsOf, openGet, standaloneGets } from './session.mjs'
+import { againMs, checkCounted, comebacks, countTo, openGet, standaloneGets } from './session.mjs'
 import { until } from './until.mjs'
 import { callsOf } from './wire.mjs'
-
-const weather = 'weather://here'
-const updated = 'notifications/resources/updated'
 
 /** A server that is killed and started again with what it had on disk. */
 export async function playRestart(table, client, wire, restart) {
@@ -59,36 +57,39 @@ async function checkKilledWhileAsked(client, wire, restart) {
 
 /** The standalone stream ends three times: with news while it is away, with news before, and without any. */
 async function checkIdle(client, wire, { revision, primes }) {
-  await client.subscribe(weather)
+  const place = newPlace()
+  const changed = () => client.callTool('change', { places: [place] })
+  const isHeard = () => updatesOf(client.heard).length > 0
+  await client.subscribe(uriOf(place))
   const errors = client.errors?.length
   const first = await newGet(wire, 0)
   assert.equal(first.revision, revision)
   await until(() => !first.isOpen, 'the first stream ended')
   client.heard.length = 0
-  await client.callTool('change', {})
+  await changed()
   const second = await newGet(wire, 1)
   await sleep(200)
   // Without an id the client has no place to come back to.
   assert.equal(second.lastEventId !== undefined, primes)
-  assert.equal(methodsOf(client.heard).includes(updated), primes)
+  assert.equal(isHeard(), primes)
   client.heard.length = 0
-  await client.callTool('change', {})
-  await until(() => methodsOf(client.heard).includes(updated), 'news on the second stream')
+  await changed()
+  await until(isHeard, 'news on the second stream')
   await until(() => !second.isOpen, 'the second stream ended')
   client.heard.length = 0
-  await client.callTool('change', {})
+  await changed()
   const third = await newGet(wire, 2)
-  await until(() => methodsOf(client.heard).includes(updated), 'news from between the streams')
+  await until(isHeard, 'news from between the streams')
   await until(() => !third.isOpen, 'the third stream ended')
   const fourth = await newGet(wire, 3)
   await until(() => !fourth.isOpen, 'the fourth stream ended')
   client.heard.length = 0
-  await client.callTool('change', {})
+  await changed()
   const fifth = await newGet(wire, 4)
   await sleep(200)
   // The fourth carried no event, so that only a client that is told its place again still knows it.
   assert.equal(fifth.lastEventId !== undefined, primes)
-  assert.equal(methodsOf(client.heard).includes(updated), primes)
+  assert.equal(isHeard(), primes)
   const all = [first, second, third, fourth, fifth]
   assert.ok(all.slice(0, 4).every(({ isDropped }) => !isDropped))
   assert.ok(all.slice(0, 4).every(({ answer }) => answer.endsWith('retry: 300\n\n') === primes))

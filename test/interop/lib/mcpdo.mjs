@@ -1,16 +1,20 @@
 // mcpdo, the Inspector's other command line: a daemon keeps the connections, and questions are answered by a command.
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { environmentIn, packageFile, runScript, watchDaemon } from './command.mjs'
+import { change, newPlace, uriOf, WORKERS } from './change.mjs'
+import { environmentIn, packageFile, runScript, startScript, watchDaemon } from './command.mjs'
 import { taskOf } from './tasks.mjs'
 import { until } from './until.mjs'
 import { callsOf } from './wire.mjs'
 
+/** Each command is a process of its own, which takes a while to start where others do so too. */
+const commandMs = 10_000
 const script = packageFile('@modelcontextprotocol/inspector', 'clients/mcpdo/build/mcp-bin.js')
 
 /** Runs `use` with a daemon of its own: `connect(name, wire, era)` gives an adapter for a connection. */
 export async function withMcpdo(home, use) {
-  const run = commandIn(home)
+  const { run, watch } = commandsIn(home)
   const daemon = watchDaemon(() => readPid(home))
   const open = async (name, { url }, era) => {
     await run('--connection', name, 'connect', url, '--era', era)
@@ -22,6 +26,7 @@ export async function withMcpdo(home, use) {
       const adapter = adapt(await open(name, wire, era))
       return Object.assign(
         adapter,
+        { watch: (uri) => watch('--connection', name, 'resources/subscribe', uri) },
         adaptTasks(adapter, wire, era, () => open(`${name}-beside`, wire, era)),
       )
     })
@@ -31,14 +36,22 @@ export async function withMcpdo(home, use) {
   }
 }
 
-function commandIn(home) {
+function commandsIn(home) {
   const secrets = { MCP_INSPECTOR_DAEMON_TOKEN: 'interop', MCP_INSPECTOR_SECRET_STORE: 'file' }
   const env = environmentIn(home, { ...secrets, MCP_INSPECTOR_DAEMON_DIR: join(home, 'd') })
-  return async (...args) => {
-    const { stdout, stderr } = await runScript(script, ['--format', 'json', '--plain', ...args], env)
-    // Lines about where secrets are kept may come first.
-    if (stdout === '') throw new Error(JSON.parse(/^\{.*/m.exec(stderr)[0]).error.message)
-    return JSON.parse(stdout)
+  const flags = ['--format', 'json', '--plain']
+  return {
+    async run(...args) {
+      const { stdout, stderr } = await runScript(script, [...flags, ...args], env)
+      // Lines about where secrets are kept may come first.
+      if (stdout === '') throw new Error(JSON.parse(/^\{.*/m.exec(stderr)[0]).error.message)
+      return JSON.parse(stdout)
+    },
+    /** A command that goes on until `stop()`. `types` are those of what it has printed. */
+    watch(...args) {
+      const { stdout, stop } = startScript(script, [...flags, ...args], env)
+      return { types: () => [...stdout().matchAll(/"type": "(.+)"/g)].map(([, type]) => type), stop }
+    },
   }
 }
 
@@ -99,11 +112,27 @@ function adaptTasks(adapter, wire, era, openBeside) {
       const { length: before } = callsOf(wire, name)
       adapter.waiting = this.runTask(name, args)
       adapter.waiting.catch(() => {})
-      await until(() => callsOf(wire, name)[before]?.endedAt, 'the task was made')
+      await until(() => callsOf(wire, name)[before]?.endedAt, 'the task was made', commandMs)
       return taskOf(callsOf(wire, name)[before])
     },
     getTask: async (taskId) => (await beside('tasks/get', taskId)).task,
     taskResult: (taskId) => beside('tasks/result', taskId),
     cancelTask: (taskId) => beside('tasks/cancel', taskId),
+  }
+}
+
+/** A command that watches a resource, and what it prints when others change that in each of two Workers. */
+export async function checkWatch(client, wire) {
+  const place = newPlace()
+  const watching = client.watch(uriOf(place))
+  try {
+    await until(() => watching.types().includes('subscribed'), 'the command said that it watches', commandMs)
+    for (const [i, worker] of WORKERS.entries()) {
+      await change(wire, worker, { places: [newPlace(), place] })
+      await until(() => watching.types().length === i + 2, `the command told of the change in the ${worker} Worker`)
+    }
+    assert.deepEqual(watching.types(), ['subscribed', 'resources/updated', 'resources/updated'])
+  } finally {
+    await watching.stop()
   }
 }

@@ -10,9 +10,10 @@ import {
 import { answerTo } from './asks.mjs'
 import { adapt, speaking } from './client-2.mjs'
 
-export async function connectSdk1(url, revision) {
+export async function connectSdk1(url, revision, listChanged) {
   const capabilities = { elicitation: {}, sampling: {}, roots: {} }
-  const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities })
+  const options = { capabilities, ...(listChanged && { listChanged }) }
+  const client = new Client({ name: 'interop', version: '1.0.0' }, options)
   const transport = new StreamableHTTPClientTransport(new URL(url), speaking(revision))
   const adapter = adapt(client, transport, (params, options) => client.callTool(params, undefined, options))
   for (const schema of [ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema]) {

@@ -1,8 +1,10 @@
-// The servers the clients are played against: the example and the extra server on wrangler dev, and the extra server's
-// bundle on bare workerd twice: once to be killed, and once with streams that end soon. More are started for who asks.
+// The servers the clients are played against: the example and the extra server on wrangler dev, each as two Workers, and
+// the extra server's bundle on bare workerd twice: once to be killed, and once with streams that end soon. More are
+// started for who asks.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildBundle, startWorkerd, startWrangler } from '../../support/server.mjs'
+import { buildBundle, startWorkerd } from '../../support/server.mjs'
+import { startPair } from './pair.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const example = join(root, 'wrangler.toml')
@@ -18,8 +20,8 @@ export async function startServers(folder) {
   const stateDir = join(folder, 'mortal')
   await buildBundle({ config, outdir: bundleDir })
   const [notes, extra, mortal, short] = await Promise.all([
-    startWrangler({ config: example, vars: quiet }),
-    startWrangler({ config, vars: quiet }),
+    startPair({ config: example, folder: join(folder, 'notes'), vars: quiet }),
+    startPair({ config, folder: join(folder, 'extra'), vars: quiet }),
     run({ stateDir }),
     run({ vars: { ...quiet, ...shortLives } }),
   ])
@@ -43,11 +45,11 @@ export async function startServers(folder) {
     /** Starts the extra server once more on wrangler dev. `restart` stops it and starts it with what it had stored. */
     async startOwn() {
       const name = `own-${Object.keys(running).length}`
-      const options = { config, vars: quiet, persistTo: join(folder, name) }
-      const first = (running[name] = await startWrangler(options))
+      const options = { config, folder: join(folder, name), vars: quiet, persistTo: join(folder, name, 'state') }
+      const first = (running[name] = await startPair(options))
       const restart = async () => {
         await running[name].stop()
-        running[name] = await startWrangler({ ...options, port: first.port })
+        running[name] = await startPair({ ...options, port: first.port })
       }
       return { name, restart }
     },

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkRoots, checkSampling, checkTwoAsks } from './asks.mjs'
+import { change, newPlace, updatesOf, uriOf, WORKERS } from './change.mjs'
 import { until } from './until.mjs'
 import { callsOf } from './wire.mjs'
 
 /** Long enough for a client that would ask again after its delay of one second. */
 export const againMs = 1_600
-const weather = 'weather://here'
+const listChanges = ['notifications/resources/list_changed', 'notifications/tools/list_changed']
 
 /** Questions, messages and news. */
 export async function playSession(table, client, wire) {
@@ -47,38 +48,45 @@ async function checkLog(client, wire) {
   return `none before setLevel, then ${steps(3).length} on the stream of the call`
 }
 
-/** News goes to the standalone stream. */
+/** What others change, in whichever Worker, goes to the standalone stream. */
 async function checkChanges(client, wire) {
+  const [place, other] = [newPlace(), newPlace()]
+  const stream = await openGet(wire)
+  await client.subscribe(uriOf(place))
+  for (const worker of WORKERS) {
+    client.heard.length = 0
+    await change(wire, worker, { places: [other, place], lists: true })
+    const isHeard = () => updatesOf(client.heard).length > 0
+    const areListsHeard = () => listChanges.every((method) => methodsOf(client.heard).includes(method))
+    await until(() => isHeard() && areListsHeard(), 'the place and both lists changed')
+    assert.deepEqual(updatesOf(client.heard), [uriOf(place)])
+  }
+  await client.subscribe(uriOf(other))
+  await client.unsubscribe(uriOf(place))
   client.heard.length = 0
-  await client.subscribe(weather)
-  await client.callTool('change', {})
-  await until(() => client.heard.length >= 3, 'three notifications arrived')
-  assert.deepEqual(client.heard[0], { method: 'notifications/resources/updated', params: { uri: weather } })
-  const lists = ['notifications/resources/list_changed', 'notifications/tools/list_changed']
-  assert.deepEqual(methodsOf(client.heard.slice(1)), lists)
-  assert.deepEqual(methodsOf((await openGet(wire)).streamed), methodsOf(client.heard))
-  client.heard.length = 0
-  await client.unsubscribe(weather)
-  await client.callTool('change', {})
-  await until(() => client.heard.length >= 2, 'two notifications arrived')
-  assert.deepEqual(methodsOf(client.heard), lists)
-  assert.ok(callsOf(wire, 'change').every(({ answer }) => !answer.includes('_changed')))
-  return 'resources/updated while subscribed, list_changed of resources and tools, all on the GET stream'
+  for (const worker of WORKERS) await change(wire, worker, { places: [place, other] })
+  await until(() => updatesOf(client.heard).length > 0, 'the other place changed')
+  assert.deepEqual([...new Set(updatesOf(client.heard))], [uriOf(other)])
+  assert.ok(updatesOf(stream.streamed).length >= 3)
+  return 'changed by others in each of two Workers: updated while subscribed, list_changed of resources and tools, all on the GET stream'
 }
 
 async function checkGetCut(client, wire) {
-  await client.subscribe(weather)
+  const place = newPlace()
+  await client.subscribe(uriOf(place))
   const errors = client.errors?.length
   client.heard.length = 0
   const stream = await openGet(wire)
   stream.cut()
-  await client.callTool('change', {})
-  await until(() => client.heard.length >= 3, 'the client came back')
-  assert.equal(client.heard[0].method, 'notifications/resources/updated')
+  for (const worker of WORKERS) await change(wire, worker, { places: [place] })
+  const changedAt = Date.now()
+  await until(() => updatesOf(client.heard).length > 0, 'the client came back')
+  assert.deepEqual([...new Set(updatesOf(client.heard))], [uriOf(place)])
   const back = await openGet(wire)
+  assert.ok(back.startedAt > changedAt, 'the client was back before the change')
   assert.notEqual(back.lastEventId, undefined)
   const reported = errors === undefined ? '' : `; ${client.errors.length - errors} error callback`
-  return `reopened after ${back.startedAt - stream.endedAt} ms with Last-Event-ID, nothing lost between${reported}`
+  return `changed by others meanwhile; reopened after ${back.startedAt - stream.endedAt} ms with Last-Event-ID, nothing lost${reported}`
 }
 
 async function checkCut(client, wire) {

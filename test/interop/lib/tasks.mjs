@@ -2,6 +2,7 @@
 // result in the way of its client, and `startTask`, `getTask`, `taskResult` and `cancelTask`, or says in `cannot` why not.
 // `form` is the extension's or that of 2025-11-25. @see ext-tasks; 2025-11-25 basic/utilities/tasks
 import assert from 'node:assert/strict'
+import { extension } from './extensions.mjs'
 import { sawCancel } from './extra.mjs'
 import { text, textOfFailure } from './notes.mjs'
 import { messageOf } from './rows.mjs'
@@ -9,7 +10,6 @@ import { comebacks } from './session.mjs'
 import { until } from './until.mjs'
 import { callsOf } from './wire.mjs'
 
-export const extension = 'io.modelcontextprotocol/tasks'
 export const core = '2025-11-25'
 const relatedTask = 'io.modelcontextprotocol/related-task'
 const nobodys = 'f'.repeat(64)

@@ -19,6 +19,8 @@ export async function recordWire(origin) {
   await once(server, 'listening')
   return {
     url: `http://localhost:${server.address().port}/mcp`,
+    /** Where the server is, for others than the client: what they do is not recorded. */
+    direct: `${origin}/mcp`,
     exchanges,
     /** The exchanges that sent this JSON-RPC method. */
     calls: (method) => exchanges.filter(({ messages }) => messages.some((message) => message.method === method)),
