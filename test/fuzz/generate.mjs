@@ -8,6 +8,7 @@ import { framings, routes } from './mutate-http.mjs'
 import { envelopes, everyPath, ids, members, oneWay, valid, wrongType } from './mutate-json.mjs'
 import { declarations, taskAnswers, taskCalls, taskCreations, taskIds, taskLists } from './mutate-tasks.mjs'
 import { taskNames, taskWaits } from './mutate-tasks.mjs'
+import { listenCursors, listenDeclarations, listenFilters, listenLists, touches } from './mutate-listen.mjs'
 import { completions, formats, inheritedNames, toolArguments, uris } from './mutate-params.mjs'
 import { depths, texts } from './mutate-text.mjs'
 import { createRandom } from '../support/random.mjs'
@@ -40,6 +41,11 @@ const MUTATIONS = [
   [2, taskLists],
   [1.5, taskWaits],
   [3, taskCalls],
+  [7, listenFilters],
+  [2, listenLists],
+  [3, listenDeclarations],
+  [5, listenCursors],
+  [3, touches],
   [13, headers],
   [4, routes],
   [4, framings],

@@ -3,12 +3,15 @@ import { connect } from 'node:net'
 
 /** The longest an answer may take. */
 export const answerMs = 5_000
+/** How long a stream of changes is listened to. It would go on for half an hour. */
+const listenMs = 60
+const ACKNOWLEDGED = '"method":"notifications/subscriptions/acknowledged"'
 
 /**
  * Sends bytes, reads one answer and resolves to `{ status, headers, body, ms }`, or to `{ closed }` or `{ timeout }`
  * when there was none. `idle` holds connections to use again; without it, a new one is made and half-closed after
  * sending, so that a server that waits for more learns that there is none. After `patienceMs` the client leaves, with what
- * it has got by then: `isCut`.
+ * it has got by then: `isCut`. So it does soon after a stream of changes has begun.
  */
 export async function exchange(port, bytes, { method, idle, patienceMs }) {
   const startedAt = performance.now()
@@ -43,11 +46,18 @@ function attempt(socket, bytes, { method, idle, patienceMs }) {
       if (answer) done(answer, !isEnd && answer.rest === 0 && !answer.isLast)
       else if (isEnd) done({ closed: true, received: buffer.length })
     }
-    const giveUp = () => done(patienceMs ? cut(buffer) : { timeout: true, received: buffer.length })
-    const timer = setTimeout(giveUp, patienceMs ?? answerMs)
+    let isListening = false
+    const giveUp = () => {
+      done(patienceMs || isListening ? { ...cut(buffer), isListening } : { timeout: true, received: buffer.length })
+    }
+    let timer = setTimeout(giveUp, patienceMs ?? answerMs)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       read(false)
+      if (patienceMs || isListening || !buffer.includes(ACKNOWLEDGED)) return
+      isListening = true
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, listenMs)
     })
     socket.on('end', () => read(true))
     socket.on('error', () => read(true))

@@ -93,7 +93,8 @@ export function judge(request, answer, notes) {
   if (messages.length < all.length) say('a message that is no object')
   const responses = messages.filter(({ method }) => method === undefined)
   if (messages.length > 0 && responses.length === 0 && !answer.isCut) say('no response among the messages')
-  for (const message of messages) checkMessage(request, message, status, notes, say)
+  const isListening = OF_CHANGES.test(messages[0]?.method)
+  for (const message of messages) checkMessage({ ...request, isListening }, message, status, notes, say)
   checkIds(request, responses, status, say)
   return { problems, messages }
 }
@@ -147,15 +148,19 @@ function acceptsStream({ headers }) {
 const NOTIFICATIONS = /^notifications\/(progress|message)$/
 /** And where somebody waits for a task, which may ask its client. */
 const OF_TASKS = /^notifications\/(progress|message|cancelled|tasks\/status)$/
+/** And on a stream of changes. */
+const OF_CHANGES =
+  /^notifications\/(subscriptions\/acknowledged|(tools|prompts|resources)\/list_changed|resources\/updated|tasks)$/
 const ASKS = /^(elicitation\/create|sampling\/createMessage|roots\/list)$/
 
-function checkMessage({ patienceMs }, message, status, { era, isOnPurpose }, say) {
+function checkMessage({ patienceMs, isListening }, message, status, { era, isOnPurpose }, say) {
   if (message.jsonrpc !== '2.0') say('a message that is no JSON-RPC')
   const { jsonrpc: _, id, method, params, result, error, ...others } = message
   if (Object.keys(others).length > 0) say(`a message with ${Object.keys(others).join()}`)
   if (method !== undefined) {
     const isAsk = patienceMs !== undefined && ASKS.test(method)
-    const isNotification = (patienceMs === undefined ? NOTIFICATIONS : OF_TASKS).test(method)
+    const beside = patienceMs === undefined ? NOTIFICATIONS : OF_TASKS
+    const isNotification = (isListening ? OF_CHANGES : beside).test(method)
     if (isAsk ? typeof id !== 'string' : !isNotification || id !== undefined) say(`an unknown message ${method}`)
     if (typeof params !== 'object') say(`${method} without params`)
     return

@@ -7,6 +7,9 @@ export const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26']
 export const REVISIONS = [MODERN, ...LEGACY, null]
 /** What a client declares that takes tasks, and that tasks are told apart by. */
 export const TASKS = 'io.modelcontextprotocol/tasks'
+/** What a client declares that comes back to where it left off, and where it may say where that is. */
+export const RESUMABLE = 'dev.mcp-edge/resumable-listen'
+export const CURSOR = 'dev.mcp-edge/cursor'
 
 const form = { action: 'accept', content: { sure: true, name: 'Ann', size: 2 } }
 
@@ -32,6 +35,7 @@ export const TOOLS = {
   ask_oddly: {},
   needy: {},
   chatty: { times: 2 },
+  touch: { uris: ['fuzz://fixed', 'fuzz://item/1'], lists: true },
   boom: { how: 'throw' },
   errand: { topic: 'errand', ms: 10, asks: true, how: 'tool' },
   booking: { topic: 'booking' },
@@ -130,7 +134,7 @@ export const CAPABILITIES = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
   roots: {},
-  extensions: { [TASKS]: {} },
+  extensions: { [TASKS]: {}, [RESUMABLE]: {} },
 }
 
 const META = 'io.modelcontextprotocol/'

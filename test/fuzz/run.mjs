@@ -3,9 +3,11 @@
 import { parseArgs } from 'node:util'
 import { generate } from './generate.mjs'
 import { sealedStates } from './mutate-states.mjs'
+import { judgeListen } from './listen-oracle.mjs'
+import { checkListening } from './listens.mjs'
 import { judge } from './oracle.mjs'
 import { asCommand, minimise } from './reproduce.mjs'
-import { isAboutTasks, isClassified, isDeep, RUNGS, rungOf } from './rungs.mjs'
+import { isAboutChanges, isAboutTasks, isClassified, isDeep, RUNGS, rungOf } from './rungs.mjs'
 import { checkHealth, learn, measureRetention, readNotes, residentMiB, sendAll, startTarget } from './target.mjs'
 import { judgeTasks } from './task-oracle.mjs'
 import { checkTasks } from './tasks.mjs'
@@ -32,10 +34,13 @@ const { port } = server
 let failed
 /** The tasks that were made before the attack, by id. */
 let tasks
+/** Cursors of streams that began before it, and whose they are. */
+let places
 try {
   await checkHealth(port)
   const known = await learn(port)
   tasks = new Map(known.tasks.map((task) => [task.id, task]))
+  places = known.places
   const requests = generate(seed, count, { ...known, sealed: await sealedStates() })
   await readNotes(port)
   failed = values.only === undefined ? await attack(requests) : await sendOnly(requests[Number(values.only)])
@@ -86,6 +91,7 @@ function assess(request, answer, notes) {
   const { era, version } = notes.eras.at(-1) ?? {}
   const { problems, messages } = judge(request, answer, { ...notes, isOnPurpose, era })
   problems.push(...judgeTasks(request, answer, messages, { era, version }, tasks))
+  problems.push(...judgeListen(request, answer, messages, { era }, { tasks, places }))
   const rung = rungOf(answer, messages, notes.handlers)
   // A refusal must come before the handler.
   const refusal = rungOf(answer, messages, [])
@@ -107,7 +113,7 @@ async function aftermath(memory, keptMiB) {
   const { wokenForNothing } = await readNotes(port)
   if (wokenForNothing.length > 0) problems.push(`objects of tasks that never were have been woken: ${wokenForNothing}`)
   await checkHealth(port).catch((error) => problems.push(error.message))
-  problems.push(...(await checkTasks(port, [...tasks.values()])))
+  problems.push(...(await checkTasks(port, [...tasks.values()])), ...(await checkListening(port)))
   const said = server.output()
   if (/uncaught|unhandled|fatal|\*\*\*/i.test(said)) problems.push(`the process complained:\n${said.slice(-3_000)}`)
   const [half, end] = [memory[Math.floor(memory.length / 2)], memory.at(-1)]
@@ -123,6 +129,7 @@ function quotas(rungs, total) {
   if (share(isClassified) < 0.25) problems.push('fewer than a quarter pass classification')
   if (share(isDeep) < 0.1) problems.push('fewer than a tenth reach a handler, an unseal or a cursor decoder')
   if (share(isAboutTasks) < 0.05) problems.push('fewer than a twentieth reach a task, or are told that it is none')
+  if (share(isAboutChanges) < 0.03) problems.push('fewer than three in a hundred listen, or want to go on listening')
   return problems
 }
 
@@ -138,6 +145,7 @@ function print({ rungs, groups, statuses, handlers, slowestMs, memory, keptMiB, 
   console.log(`\npassed classification: ${percent(sum(rungs, isClassified))} (at least 25 %)`)
   console.log(`reached a handler, an unseal or a cursor decoder: ${percent(sum(rungs, isDeep))} (at least 10 %)`)
   console.log(`reached a task, or were told that it is none: ${percent(sum(rungs, isAboutTasks))} (at least 5 %)`)
+  console.log(`listen, or want to go on listening: ${percent(sum(rungs, isAboutChanges))} (at least 3 %)`)
   console.log(`${tasks.size} tasks were made before the attack, and ${made - tasks.size} during it`)
   console.log(`${handlers.size} handlers ran ${sum(handlers)} times, by their own count`)
   console.log(`keys were read ${keyReads} times, once for each sealing and each state that names a key`)

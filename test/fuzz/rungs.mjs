@@ -3,19 +3,22 @@
 import { ERRORS } from '../../src/protocol/errors.ts'
 import { LADDER } from '../../src/protocol/era.ts'
 import { META } from '../../src/protocol/meta.ts'
+import { isListening } from './listen-oracle.mjs'
 
-const BELOW = ['unseal', 'cursor', 'task id', 'answered', 'task', 'handler']
+const BELOW = ['unseal', 'cursor', 'listen cursor', 'task id', 'answered', 'task', 'listen', 'handler']
 /** In the order in which a request passes them. `http` and `one way` come before or beside the ladder. */
 export const RUNGS = ['runtime', 'http', 'one way', ...LADDER.map(({ rung }) => rung), ...BELOW]
 
 const CLASSIFIED = new Set(RUNGS.slice(RUNGS.indexOf('headers')))
-const DEEP = new Set(['unseal', 'cursor', 'handler'])
+const DEEP = new Set(['unseal', 'cursor', 'listen cursor', 'handler'])
 const TASK = new Set(['task id', 'task'])
 
 /** True for a request that was valid JSON-RPC and whose era was settled. */
 export const isClassified = (rung) => CLASSIFIED.has(rung)
 /** True for a request that a handler, the unsealing of a state or the decoding of a cursor had to deal with. */
 export const isDeep = (rung) => DEEP.has(rung)
+/** True for a request that became a stream of changes, or wanted to go on with one. */
+export const isAboutChanges = (rung) => rung === 'listen' || rung === 'listen cursor'
 /** True for a request that became a task or was answered by one, or whose id was looked for among them. */
 export const isAboutTasks = (rung) => TASK.has(rung)
 
@@ -23,8 +26,8 @@ const codeOf = (name) => ERRORS[name].code
 
 /** @param messages of the answer; @param handlers that noted the request's trace */
 export function rungOf({ status, headers, isCut }, messages, handlers) {
-  // What was waited for is a task.
-  if (isCut) return 'task'
+  // What is left is waiting for a task, or listening.
+  if (isCut) return isListening(messages) ? 'listen' : 'task'
   if (status === undefined || !headers.has('access-control-allow-origin')) return 'runtime'
   const responses = messages.filter(({ method }) => method === undefined)
   // Whether its handler has run by now is chance.
@@ -64,6 +67,7 @@ function rungOfResponse({ result, error }, status) {
       if (status === ERRORS.InvalidEnvelope.modern) return 'envelope'
       if (message.includes('requestState is not valid')) return 'unseal'
       if (message.endsWith('no such task')) return 'task id'
+      if (message.includes('cursor is from no stream')) return 'listen cursor'
       // What a task's handler says is not what refused the request.
       if (/the task cannot be cancelled|refused by the handler/.test(message)) return 'task'
       return message.includes('cursor is none') ? 'cursor' : 'params'

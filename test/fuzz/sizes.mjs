@@ -25,6 +25,7 @@ export function sizes({ tasks }) {
     ...slowHandlers(),
     ...longBlanks(),
     ...largeTasks(tasks),
+    ...largeFilters(),
   ]
 }
 
@@ -146,5 +147,17 @@ function largeTasks(tasks) {
     tool('errand', { topic: 'x', more: many(400_000, (_, i) => i) }),
     asTask({ ttl: 1_000, more: long(3_500_000) }, {}),
     asTask({ ttl: 1_000 }, { topic: long(3_500_000) }),
+  ]
+}
+
+/** More than anybody may listen to, each of which would be looked for. */
+function largeFilters() {
+  const listen = (notifications) => request(message('subscriptions/listen', { notifications }), 200)
+  return [
+    listen({ resourceSubscriptions: many(200_000, (_, i) => `fuzz://item/${i}`) }),
+    listen({ resourceSubscriptions: ['x'.repeat(3_000_000)] }),
+    listen({ resourceSubscriptions: many(limits.listenResources, (_, i) => `fuzz://item/${i}${'x'.repeat(8_000)}`) }),
+    listen({ taskIds: many(50_000, (_, i) => i.toString(16).padStart(64, '0')) }),
+    listen(manyKeys(50_000, (i) => `k${i}`, true)),
   ]
 }

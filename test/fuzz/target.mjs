@@ -8,6 +8,7 @@ import { buildBundle, startWorkerd } from '../support/server.mjs'
 import { ask, resultOf } from './client.mjs'
 import { exchange } from './http.mjs'
 import { ASKING, CALLS, LEGACY, MODERN, messageOf, post, toBytes, traceIdOf } from './requests.mjs'
+import { fullListenCall, learnPlaces } from './listens.mjs'
 import { learnExpired, learnTasks, taskCallsOf, WITH_TASKS } from './tasks.mjs'
 
 const config = fileURLToPath(new URL('wrangler.toml', import.meta.url))
@@ -103,14 +104,19 @@ export async function learn(port) {
     const { result: second } = await ask(port, { ...call, params })
     if (second?.requestState) rounds.push({ call, state: second.requestState, requests: second.inputRequests })
   }
-  const [tasks, expired] = await Promise.all([learnTasks(port), learnExpired(port)])
+  const [tasks, expired, places] = await Promise.all([learnTasks(port), learnExpired(port), learnPlaces(port)])
   return {
     rounds,
     cursors: await walkLists(port),
     sessions: await Promise.all(LEGACY.map((each) => handshake(port, each))),
     tasks,
     /** By revision. */
-    calls: Object.fromEntries([MODERN, WITH_TASKS].map((revision) => [revision, taskCallsOf(revision, tasks)])),
+    calls: {
+      [MODERN]: [...taskCallsOf(MODERN, tasks), fullListenCall(tasks)],
+      [WITH_TASKS]: taskCallsOf(WITH_TASKS, tasks),
+    },
+    /** Cursors of streams of changes. */
+    places,
     listed: await listTasks(port, tasks),
     /** Ids that no task has. */
     strays: { ...JSON.parse(await get(port, '/fuzz/ids')), expired: [expired] },

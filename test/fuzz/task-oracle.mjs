@@ -18,10 +18,10 @@ const ID = /^[0-9a-f]{64}$/
 const UNKNOWN = JSON.stringify({ code: ERRORS.InvalidParams.code, message: 'Invalid params: no such task' })
 const MISSING = ERRORS.MissingRequiredClientCapability.code
 
-const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Who the server takes the sender for: see `authenticate` in worker.ts. */
-function principalOf({ headers }) {
+export function principalOf({ headers }) {
   const all = headers.filter(([name]) => name.toLowerCase() === 'authorization').map(([, value]) => value.trim())
   return /^Bearer (ann|bob)$/.exec(all.join(', '))?.[1] ?? 'anonymous'
 }
@@ -50,7 +50,7 @@ export function judgeTasks(request, { status, body }, messages, { era, version }
 }
 
 /** True for a task the sender may know of; what the log does not tell is taken to be as it must be. */
-function owns({ principal, era }, task) {
+export function owns({ principal, era }, task) {
   const form = { modern: 'extension', legacy: WITH_TASKS }[era]
   return task.principal === principal && (form === undefined || task.form === form)
 }
@@ -161,8 +161,8 @@ function checkList({ tasks: listed }, sender, tasks, say) {
   return undefined
 }
 
-/** True for a modern request that says it takes tasks. */
-function declares({ _meta }) {
+/** True for a modern request that says it knows an extension. */
+export function declares({ _meta }, extension = TASKS) {
   const capabilities = isObject(_meta) ? _meta[META.clientCapabilities] : undefined
-  return isObject(capabilities) && isObject(capabilities.extensions) && isObject(capabilities.extensions[TASKS])
+  return isObject(capabilities) && isObject(capabilities.extensions) && isObject(capabilities.extensions[extension])
 }

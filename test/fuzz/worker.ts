@@ -2,7 +2,8 @@
 // hands over what was noted and logged since the last time. Nothing here is an example to follow.
 
 import * as z from 'zod'
-import { sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
 import { createApp, type Authenticate } from '../../src/http/app.ts'
@@ -18,6 +19,7 @@ import {
   defineTool,
   ProtocolError,
   ToolError,
+  type CallContext,
   type LookupContext,
   type SamplingMessage,
 } from '../../src/server/index.ts'
@@ -195,6 +197,31 @@ const slow = defineTool('slow', {
   },
 })
 
+const touch = defineTool('touch', {
+  description: 'Says that things changed, whatever they are called.',
+  inputSchema: z.object({ uris: z.array(z.string()).max(50).default([]), lists: z.boolean().default(false) }),
+  handler({ uris, lists }, context) {
+    note('tool touch', context)
+    if (lists) {
+      context.notify.toolsListChanged()
+      context.notify.promptsListChanged()
+      context.notify.resourcesListChanged()
+    }
+    return uris.map((uri) => isTold(uri, context)).join()
+  },
+})
+
+/** False for what is no URI, of which nobody can be told. */
+function isTold(uri: string, { notify }: CallContext): boolean {
+  try {
+    notify.resourceUpdated(uri)
+    return true
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return false
+  }
+}
+
 const boom = defineTool('boom', {
   description: 'Fails in every way there is.',
   inputSchema: z.object({ how: z.enum(['throw', 'reject', 'tool', 'protocol', 'output', 'value']).default('throw') }),
@@ -327,6 +354,7 @@ const server = defineServer({
     needy,
     chatty,
     slow,
+    touch,
     boom,
     ...rawTools(note),
     ...taskTools(note, SECRET),
@@ -362,7 +390,14 @@ const authenticate: Authenticate = ({ headers }) => {
   return principal === undefined ? ANONYMOUS : { principal }
 }
 
-const app = createApp({ server, keys, sessions: sessionPort(server), tasks: taskPort(), authenticate })
+const app = createApp({
+  server,
+  keys,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+  authenticate,
+})
 
 app.get('/fuzz', () => {
   const wokenForNothing = [...woken].filter((id) => !made.has(id) && !spare.has(id))
@@ -377,6 +412,18 @@ app.get('/fuzz/ids', ({ env: { TASK, SESSION, PRINCIPAL } }) => {
   for (const id of [TASK.newUniqueId(), TASK.idFromName('ann')]) spare.add(id.toString())
   const foreign = [SESSION.newUniqueId(), SESSION.idFromName('ann'), PRINCIPAL.idFromName('ann')].map(String)
   return Response.json({ spare: [...spare], foreign })
+})
+
+/** Says who is still connected. */
+export class ListenHubObject extends createListenHubObject(server) {
+  listeners(): number {
+    return this.ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN).length
+  }
+}
+
+app.get('/fuzz/listeners', async ({ env: { LISTEN_HUB } }) => {
+  const hub = LISTEN_HUB.getByName('hub-0') as unknown as ListenHubObject
+  return Response.json(await hub.listeners())
 })
 
 export default app
