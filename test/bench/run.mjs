@@ -1,12 +1,14 @@
-// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what sessions and
-// tasks cost beside bare Durable Objects, on bare workerd. Reports figures and never asserts them: it fails only when a
-// worker fails or answers wrongly.
+// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what sessions,
+// tasks and change notifications cost beside bare Durable Objects, on bare workerd. Reports figures and never asserts them:
+// it fails only when a worker fails or answers wrongly.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { listenParts, measureListen } from './lib/listen.mjs'
 import { heading, report } from './lib/report.mjs'
+import { reportListen } from './lib/report-listen.mjs'
 import { reportSessions } from './lib/report-sessions.mjs'
 import { reportTasks } from './lib/report-tasks.mjs'
 import { measureSessions, sessionParts } from './lib/sessions.mjs'
@@ -16,7 +18,7 @@ import { scenarios } from './scenarios.mjs'
 
 const usage = `usage: npm run bench -- [--quick] [--only NAME]... [--tools COUNT]
   --quick        few rounds: shows that everything runs, the figures are rough
-  --only NAME    "stateless", "sessions" or "tasks", one scenario of these, or one worker beside raw and floor
+  --only NAME    "stateless", "sessions", "tasks" or "listen", one scenario of these, or one worker beside raw and floor
   --tools COUNT  publish COUNT tools instead of 50`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,6 +34,19 @@ const sessionSizes = {
 const taskSizes = {
   full: { processes: 3, rounds: 12, requests: 40, warmup: 150, waitingTasks: 1_000, batches: 3 },
   quick: { processes: 1, rounds: 5, requests: 40, warmup: 100, waitingTasks: 200, batches: 2 },
+}
+const listenSizes = {
+  full: {
+    listeners: 5_000,
+    rounds: 40,
+    halfRounds: 8,
+    burst: 20,
+    bursts: 2,
+    kills: 2,
+    publishRounds: 20,
+    publishes: 40,
+  },
+  quick: { listeners: 400, rounds: 10, halfRounds: 5, burst: 20, bursts: 2, kills: 1, publishRounds: 5, publishes: 20 },
 }
 /** Without these two there are no ratios. */
 const bases = ['raw', 'floor']
@@ -50,7 +65,7 @@ try {
 
 async function bench() {
   mkdirSync(results, { recursive: true })
-  const { stateless, sessions, tasks } = options
+  const { stateless, sessions, tasks, listen } = options
   const machine = { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg(), node: process.version }
   const outcome = {
     taken: new Date().toISOString(),
@@ -58,11 +73,13 @@ async function bench() {
     ...(stateless && (await measureStateless(stateless, join(results, 'build'), progress))),
     ...(sessions && { sessions: await measureSessions(sessions, join(results, 'build'), progress) }),
     ...(tasks && { tasks: await measureTasks(tasks, join(results, 'build'), progress) }),
+    ...(listen && { listen: await measureListen(listen, join(results, 'build'), progress) }),
   }
   const reports = [
     stateless && report(outcome, scenarios),
     sessions && reportSessions(outcome.sessions),
     tasks && reportTasks(outcome.tasks),
+    listen && reportListen(outcome.listen),
   ].filter(Boolean)
   const aims = reports.flatMap((each) => each.aims)
   writeFileSync(join(results, 'latest.json'), JSON.stringify({ ...outcome, aims }, undefined, 2))
@@ -79,7 +96,8 @@ function readOptions() {
   const workers = listWorkers(root, toolCount)
   const nameOf = ({ name }) => name
   const statelessNames = [...workers, ...scenarios].map(nameOf)
-  const known = ['stateless', 'sessions', 'tasks', ...statelessNames, ...sessionParts, ...taskParts]
+  const parts = ['stateless', 'sessions', 'tasks', 'listen']
+  const known = [...parts, ...statelessNames, ...sessionParts, ...taskParts, ...listenParts]
   const unknown = only.filter((name) => !known.includes(name))
   if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
 
@@ -103,6 +121,11 @@ function readOptions() {
       root,
       size: quick ? taskSizes.quick : taskSizes.full,
       parts: pick(taskParts, (name) => name),
+    },
+    listen: asks('listen', listenParts) && {
+      root,
+      size: quick ? listenSizes.quick : listenSizes.full,
+      parts: pick(listenParts, (name) => name),
     },
   }
 }

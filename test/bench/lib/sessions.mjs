@@ -46,11 +46,11 @@ function listWorkers(root, agent) {
   const settings = (objects) => ({ ...shipped, objects, disk: true })
   const main = (file) => fileURLToPath(new URL(`../workers/${file}`, import.meta.url))
   const alias = { 'cloudflare:email': main('no-email.ts') }
-  const objects = { KEY_RING: 'KeyRingObject', SESSION: 'SessionObject' }
+  const { KEY_RING, SESSION, LISTEN_HUB } = shipped.objects
   return [
     { name: 'held', main: main('held.ts'), settings: settings({}) },
     { name: 'object', main: main('object.ts'), settings: settings({ BARE: 'BareObject' }) },
-    { name: 'ours', main: main('sessions.ts'), settings: settings(objects) },
+    { name: 'ours', main: main('sessions.ts'), settings: settings({ KEY_RING, SESSION, LISTEN_HUB }) },
     ...(agent ? [{ name: 'agent', main: main('agent.mjs'), alias, settings: settings({ AGENT: 'BenchAgent' }) }] : []),
   ]
 }

@@ -40,10 +40,10 @@ function listWorkers(root) {
   const shipped = readSettings(join(root, 'wrangler.toml'))
   const main = (file) => fileURLToPath(new URL(`../workers/${file}`, import.meta.url))
   const settings = (objects) => ({ ...shipped, objects, disk: true })
-  const { KEY_RING, SESSION, TASK, PRINCIPAL } = shipped.objects
+  const { KEY_RING, SESSION, TASK, PRINCIPAL, LISTEN_HUB } = shipped.objects
   return [
     { name: 'floor', main: main('task-floor.ts'), settings: settings({ TASK: 'FloorObject' }) },
-    { name: 'ours', main: main('tasks.ts'), settings: settings({ KEY_RING, SESSION, TASK, PRINCIPAL }) },
+    { name: 'ours', main: main('tasks.ts'), settings: settings({ KEY_RING, SESSION, TASK, PRINCIPAL, LISTEN_HUB }) },
   ]
 }
 

@@ -23,40 +23,60 @@ process.on('exit', () => {
 /**
  * Writes `<directory>/<name>.capnp` for the bundle `<directory>/<file>` and returns its path.
  * @param settings of the worker: `compatibilityDate`, `compatibilityFlags`, and the bindings that bare workerd can
- *   have: `objects`, Durable Object classes by binding, and `vars`. `disk` keeps objects in files instead of memory
+ *   have: `objects`, Durable Object classes by binding, and `vars`. `disk` keeps objects in files instead of memory;
+ *   `isTwice` adds the same worker as a second service with a socket of its own, over the objects of the first
  */
 export function writeConfig(directory, name, file, settings) {
-  const { compatibilityDate, compatibilityFlags, objects = {}, vars = {}, disk = false } = settings
+  const { compatibilityDate, compatibilityFlags, objects = {}, vars = {}, disk = false, isTwice = false } = settings
   const classes = [...new Set(Object.values(objects))]
   const namespaces = classes.map(
     (of) => `( className = ${quote(of)}, uniqueKey = ${quote(`bench-${of}`)}, enableSql = true )`,
   )
-  const bindings = [
-    ...Object.entries(objects).map(([key, of]) => `( name = ${quote(key)}, durableObjectNamespace = ${quote(of)} )`),
-    ...Object.entries(vars).map(([key, value]) => `( name = ${quote(key)}, text = ${quote(String(value))} )`),
-  ]
   const place = disk ? 'localDisk = "state"' : 'inMemory = void'
-  const storage = classes.length === 0 ? '' : `durableObjectStorage = ( ${place} ),`
-  const state = disk && classes.length > 0 ? ', ( name = "state", disk = ( writable = true ) )' : ''
+  const storage =
+    classes.length === 0
+      ? ''
+      : `durableObjectNamespaces = [ ${namespaces.join(', ')} ],
+  durableObjectStorage = ( ${place} ),`
+  const worker = (objectsOf, own) => {
+    const bindings = [
+      ...Object.entries(objects).map(
+        ([key, of]) => `( name = ${quote(key)}, durableObjectNamespace = ${objectsOf(of)} )`,
+      ),
+      ...Object.entries(vars).map(([key, value]) => `( name = ${quote(key)}, text = ${quote(String(value))} )`),
+    ]
+    return `(
+  modules = [ ( name = "index.js", esModule = embed ${quote(file)} ) ],
+  compatibilityDate = ${quote(compatibilityDate)},
+  compatibilityFlags = [ ${compatibilityFlags.map(quote).join(', ')} ],
+  ${own}
+  bindings = [ ${bindings.join(', ')} ],
+);`
+  }
+  const services = [
+    '( name = "bench", worker = .bench )',
+    ...(isTwice ? ['( name = "second", worker = .second )'] : []),
+    ...(disk && classes.length > 0 ? ['( name = "state", disk = ( writable = true ) )'] : []),
+  ]
+  const socket = (of, service) => `( name = "${of}", address = "127.0.0.1:0", http = (), service = "${service}" )`
+  const sockets = [socket('http', 'bench'), ...(isTwice ? [socket('second', 'second')] : [])]
+  const second = isTwice
+    ? `
+const second :Workerd.Worker = ${worker((of) => `( className = ${quote(of)}, serviceName = "bench" )`, '')}
+`
+    : ''
   const path = join(directory, `${name}.capnp`)
   writeFileSync(
     path,
     `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [ ( name = "bench", worker = .bench )${state} ],
-  sockets = [ ( name = "http", address = "127.0.0.1:0", http = (), service = "bench" ) ],
+  services = [ ${services.join(', ')} ],
+  sockets = [ ${sockets.join(', ')} ],
 );
 
-const bench :Workerd.Worker = (
-  modules = [ ( name = "index.js", esModule = embed ${quote(file)} ) ],
-  compatibilityDate = ${quote(compatibilityDate)},
-  compatibilityFlags = [ ${compatibilityFlags.map(quote).join(', ')} ],
-  durableObjectNamespaces = [ ${namespaces.join(', ')} ],
-  ${storage}
-  bindings = [ ${bindings.join(', ')} ],
-);
-`,
+const bench :Workerd.Worker = ${worker(quote, storage)}
+${second}`,
   )
   return path
 }
@@ -64,6 +84,7 @@ const bench :Workerd.Worker = (
 /**
  * Starts workerd and resolves once it listens. What a worker logs goes nowhere, so that reading it costs nothing;
  * errors are kept for the message. Where the configuration keeps objects in files, they are gone after `stop()`.
+ * Gives the `port` and, where there is a second service, `secondPort`.
  * @param options `isInspected` opens an inspector as well, on `inspectorPort`
  */
 export async function startWorkerd(config, { isInspected = false } = {}) {
@@ -85,7 +106,7 @@ export async function startWorkerd(config, { isInspected = false } = {}) {
     remove(folder)
   }
   try {
-    const ports = await listening(child, exited)
+    const ports = await listening(child, exited, hasSecond(config))
     return { pid: child.pid, ...ports, stop, output: () => output }
   } catch (error) {
     await stop()
@@ -97,23 +118,32 @@ function keepsFiles(config) {
   return readFileSync(config, 'utf8').includes('localDisk')
 }
 
+function hasSecond(config) {
+  return readFileSync(config, 'utf8').includes('service = "second"')
+}
+
 function remove(folder) {
   folders.delete(folder)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
 }
 
-function listening(child, exited) {
+function listening(child, exited, isTwice) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('no listen event')), startTimeoutMs)
     let events = ''
     child.stdio[3].on('data', (chunk) => {
       events += chunk
-      const match = /"event":"listen".*?"port":(\d+)/.exec(events)
-      if (!match) return
+      const first = /"event":"listen","socket":"http","port":(\d+)/.exec(events)
+      const second = /"event":"listen","socket":"second","port":(\d+)/.exec(events)
+      if (!first || (isTwice && !second)) return
       clearTimeout(timer)
       // The inspector listens before the worker does.
       const inspector = /"event":"listen-inspector","port":(\d+)/.exec(events)
-      resolve({ port: Number(match[1]), ...(inspector && { inspectorPort: Number(inspector[1]) }) })
+      resolve({
+        port: Number(first[1]),
+        ...(second && { secondPort: Number(second[1]) }),
+        ...(inspector && { inspectorPort: Number(inspector[1]) }),
+      })
     })
     exited.then(() => reject(new Error('exited')))
   })

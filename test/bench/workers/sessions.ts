@@ -1,6 +1,7 @@
 // This repository with sessions: what workers/mcp.ts is, with the two tools the benchmark calls in one.
 import * as z from 'zod'
-import { keyRing, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool } from '../../../src/server/index.ts'
@@ -28,4 +29,12 @@ const server = defineServer({ ...serverInfo, tools: [defineTool(name, { ...optio
 
 export const SessionObject = createSessionObject(server)
 
-export default createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort() })
+export const ListenHubObject = createListenHubObject(server)
+
+export default createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+})
