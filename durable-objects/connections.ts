@@ -31,10 +31,14 @@ export class Connections {
     socket.serializeAttachment({ turn } satisfies Attachment)
   }
 
-  /** Sends to the newest connection of a stream: a message goes to one. @see Multiple Connections */
-  deliver(stream: number, frame: SessionFrame): void {
+  /**
+   * Sends to the newest connection of a stream: a message goes to one. @see Multiple Connections
+   * @returns false when nobody is connected
+   */
+  deliver(stream: number, frame: SessionFrame): boolean {
     const newest = this.#of(stream).toSorted((a, b) => turnOf(b) - turnOf(a))[0]
     if (newest) send(newest, frame)
+    return newest !== undefined
   }
 
   close(stream: number, code: number, reason: string): void {

@@ -303,6 +303,8 @@ export class EventLog {
 
   #pruneToCaps(): void {
     while (this.#isOverCaps()) {
+      // A list that changes all the time must not push out what calls came to.
+      if (this.#isMostlyStanding && this.#dropOldest(STRIDE)) continue
       const [oldest] = this.#rows<{ stream: number }>(
         `select stream from call where state <> 'running' order by ended_at limit 1`,
       )
@@ -331,12 +333,23 @@ export class EventLog {
     this.#size = undefined
   }
 
-  /** Drops a tenth of what is kept, oldest first, but never the newest event of a stream, which its numbering needs. */
-  #dropOldest(): boolean {
+  /** True while the standalone stream, whose events have the lowest ids, has most of them. */
+  get #isMostlyStanding(): boolean {
+    const [row] = this.#rows<{ events: number }>('select count(*) as events from event where id < ?', STRIDE)
+    return row!.events > limits.sessionEvents / 2
+  }
+
+  /**
+   * Drops a tenth of what is kept, oldest first, but never the newest event of a stream, which its numbering needs.
+   * @param below only events with smaller ids
+   */
+  #dropOldest(below: number = Number.MAX_SAFE_INTEGER): boolean {
     const { rowsWritten } = this.#storage.sql.exec(
       `delete from event where id in (
-         select id from event where id not in (select max(id) from event group by id / ${STRIDE}) order by id limit ?
+         select id from event where id < ? and id not in (select max(id) from event group by id / ${STRIDE})
+         order by id limit ?
        )`,
+      below,
       Math.ceil(limits.sessionEvents / 10),
     )
     this.#size = undefined

@@ -68,8 +68,8 @@ export class HubStore {
     return Math.max(this.#turn, (now - SKEW_MS) * 1000)
   }
 
-  /** Notes that something changed. */
-  changed(topic: Topic, now: number): void {
+  /** Notes that something changed. @returns its turn */
+  changed(topic: Topic, now: number): number {
     const changes = this.#loaded
     this.#turn = Math.max(now * 1000, this.#turn + 1)
     const key = topicKey(topic)
@@ -81,7 +81,13 @@ export class HubStore {
     const row = [key, this.#turn, topic]
     this.#write('insert or replace into change values (?, ?, ?)', ...row)
     if (changes.size > limits.hubChanges) this.#forgetOldest()
-    this.#write('update follower set due = ? where topic = ? and (due is null or due > 0)', this.#turn, topic)
+    return this.#turn
+  }
+
+  /** Notes that who follows a topic has to be told of its newest change. @param isNew true leaves who is to be told already */
+  markDue(topic: Topic, isNew: boolean): void {
+    const which = isNew ? 'due is null' : '(due is null or due > 0)'
+    if (this.#hasTables) this.#write(`update follower set due = ? where topic = ? and ${which}`, this.#turn, topic)
   }
 
   /** What of some topics changed after a cursor, oldest first; undefined when it is not known any more. */
@@ -134,14 +140,17 @@ export class HubStore {
   follow(session: string, topics: readonly Topic[], now: number): number {
     // Longer by half than a session keeps something, so that it is rarely noted again and never forgotten before.
     const expires = now + 1.5 * limits.sessionIdleMs
+    void this.#loaded
+    const turn = (this.#turn = Math.max(now * 1000, this.#turn + 1))
     for (const topic of topics) {
       this.#write(
         `insert into follower values (?, ?, null, ?) on conflict do update set
-           due = case when due > 0 then due + 1 end, expires_at = excluded.expires_at
+           due = case when due > 0 then ? end, expires_at = excluded.expires_at
          where due is not null or expires_at < ?`,
         topic,
         session,
         expires,
+        turn,
         now + limits.sessionIdleMs,
       )
     }
@@ -172,6 +181,7 @@ export class HubStore {
 
   /** A session was told of a change, and says what it does from now on. If something came since then, that is still due. */
   told(session: string, { topic, turn }: DueSession['due'][number], following: Following): void {
+    if (!this.#hasTables) return
     const row = [topic, session, turn]
     if (following === 'leave')
       return this.#write('delete from follower where topic = ? and session = ? and due = ?', ...row)

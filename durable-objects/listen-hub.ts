@@ -56,14 +56,18 @@ export function createListenHubObject(server: Server) {
 /** What telling one listener takes of the object's time, twice over. The clock does not move meanwhile. */
 const TELLING_MS = 0.2
 
+/** How long a session is waited for: it may be busy with a call, and others are to be told too. */
+const TELLING_ENOUGH_MS = 5_000
+
 class Hub {
   readonly #server: Server
   readonly #state: DurableObjectState
   readonly #env: Cloudflare.Env
   readonly #store: HubStore
   readonly #listeners: Listeners
-  /** What changed and is not delivered yet. */
-  readonly #undelivered = new Set<Topic>()
+  /** What changed and is not delivered yet, with its turn. */
+  readonly #undelivered = new Map<Topic, number>()
+  readonly #changedAgain = new Set<Topic>()
   /** When the next delivery may be: what changes until then is delivered together. */
   #pausedUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -90,8 +94,11 @@ class Hub {
   #changed(topics: readonly Topic[]): void {
     const now = Date.now()
     for (const topic of topics) {
-      this.#store.changed(topic, now)
-      this.#undelivered.add(topic)
+      const turn = this.#store.changed(topic, now)
+      // A row that says so already is not written for each change, but once when all of them are delivered.
+      this.#store.markDue(topic, true)
+      if (this.#undelivered.has(topic)) this.#changedAgain.add(topic)
+      this.#undelivered.set(topic, turn)
     }
     this.#arm(now + limits.hubReplayMs)
     // Sessions are told by the alarm, should this instance die before.
@@ -104,10 +111,13 @@ class Hub {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const now = Date.now()
-    const topics = [...this.#undelivered]
+    const changes = [...this.#undelivered]
     this.#undelivered.clear()
+    // Who is being told just now is told of what was so before.
+    for (const topic of this.#changedAgain) this.#store.markDue(topic, false)
+    this.#changedAgain.clear()
     // Everything up to this turn has been told with it, so that is where a listener may go on.
-    const told = this.#listeners.tell(topics, this.#store.turn(now))
+    const told = this.#listeners.tell(changes, this.#store.turn(now))
     this.#pausedUntil = now + Math.max(limits.hubWindowMs, told * TELLING_MS)
     this.#tellSoon()
   }
@@ -119,18 +129,17 @@ class Hub {
     this.#compareLists()
     const refusal = this.#listeners.refuse(owner, limit, topics)
     if (refusal) return refuse(refusal)
-    // The cursor it is given says that it was told of everything before.
-    if (this.#timer !== undefined) this.#deliver()
     const { 0: client, 1: socket } = new WebSocketPair()
-    this.#listeners.accept(socket, owner, topics)
-    this.#listeners.send(socket, this.#firstFrame(topics, after, lists))
+    const frame = this.#firstFrame(topics, after, lists)
+    this.#listeners.accept(socket, owner, topics, frame.cursor)
+    this.#listeners.send(socket, { ...frame, listeners: this.#listeners.count })
     return new Response(null, { status: 101, webSocket: client })
   }
 
   /** What a listener has missed. */
   #firstFrame(keys: readonly number[], after: number | undefined, lists: ListMarks): HubFrame {
     const now = Date.now()
-    const about = { cursor: this.#store.turn(now), listeners: this.#listeners.count }
+    const about = { cursor: this.#store.turn(now) }
     const changed = after === undefined ? [] : this.#store.changedAfter(after, keys, now)
     if (!changed) return { ...about, isAll: true }
     // Whoever holds the stream may be of another version, and its client know other lists.
@@ -170,7 +179,9 @@ class Hub {
     if (this.#isTelling || !this.#store.hasDue) return
     this.#armLease(Date.now())
     this.#isTelling = true
-    void this.#tellSessions().finally(() => (this.#isTelling = false))
+    this.#tellSessions()
+      .catch((error: unknown) => report(failure(error, {}), logOf(this.#env)))
+      .finally(() => (this.#isTelling = false))
   }
 
   /** Tells all sessions that are due, some at a time. One that cannot be reached is told when the alarm rings. */
@@ -187,20 +198,27 @@ class Hub {
         if (failed[0]) report(failure(failed[0].reason, {}), logOf(this.#env))
         // Then it is not the sessions: an event of the platform may make only so many calls. Where it was is stored, since
         // this object sleeps until its alarm rings.
-        if (failed.length === batch.length) return this.#store.set('brokeOffAt', after)
+        if (failed.length === limits.hubSessions) return this.#store.set('brokeOffAt', after)
       }
     }
   }
 
   async #tellSession({ session, due }: DueSession): Promise<void> {
     const topics = due.map(({ topic }) => topic)
-    const following = await callObject(
-      () => sessionObject(this.#env, session),
-      async (object) => object.changed(LISTEN_PROTOCOL, topics),
-      true,
+    const following = await within(
+      TELLING_ENOUGH_MS,
+      callObject(
+        () => sessionObject(this.#env, session),
+        async (object) => object.changed(LISTEN_PROTOCOL, topics),
+        true,
+      ),
     )
     // Of another version: when the alarm rings both may be of one.
-    if (following) for (const [i, one] of due.entries()) this.#store.told(session, one, following[i] ?? 'leave')
+    if (!following) return
+    for (const [i, one] of due.entries()) {
+      // It changed after it was told: what it says is about what was so before.
+      if (!this.#changedAgain.has(one.topic)) this.#store.told(session, one, following[i] ?? 'leave')
+    }
   }
 
   async alarm(): Promise<void> {
@@ -242,6 +260,17 @@ class Hub {
       return
     }
     if (this.#alarmAt === time) setAlarm(this.#state.storage, time)
+  }
+}
+
+/** @throws when it takes longer; what it comes to then is ignored */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('it takes too long')), ms)))
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

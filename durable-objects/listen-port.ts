@@ -24,10 +24,9 @@ export function listenPort(name = 'hub'): Hubs {
   return {
     shardOf,
     async publish(env, topics) {
-      const shards = Array.from({ length: shardsOf(env) }, (_, shard) => stub(env, shard))
-      for (let i = 0; i < topics.length; i += AT_ONCE) {
-        await Promise.all(shards.map((shard) => publishTo(shard, topics.slice(i, i + AT_ONCE))))
-      }
+      const shards = Array.from({ length: shardsOf(env) }, (_, shard) => publishTo(stub(env, shard), topics))
+      // One that cannot be reached keeps nothing from the others.
+      for (const told of await Promise.allSettled(shards)) if (told.status === 'rejected') throw told.reason
     },
     async attach(env, listening) {
       const { webSocket, status } = await callObject(
@@ -55,6 +54,10 @@ export function notifier(env: Cloudflare.Env, hubs: ListenPort = listenPort()): 
 
 /** A shard that cannot be reached is tried for a while: its listeners come back to it, and would never know. */
 async function publishTo(shard: () => HubStub, topics: readonly Topic[]): Promise<void> {
+  for (let i = 0; i < topics.length; i += AT_ONCE) await publishSome(shard, topics.slice(i, i + AT_ONCE))
+}
+
+async function publishSome(shard: () => HubStub, topics: readonly Topic[]): Promise<void> {
   const until = Date.now() + limits.publishMs
   for (let attempt = 0; ; attempt++) {
     try {

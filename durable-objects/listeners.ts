@@ -13,9 +13,14 @@ interface Attachment {
   topics: number[]
 }
 
+/** A listener, and the turn up to which it knew everything when it came. That is only of use while changes wait. */
+interface Listener extends Attachment {
+  since: number
+}
+
 export class Listeners {
   readonly #state: DurableObjectState
-  #attachments: Map<WebSocket, Attachment> | undefined
+  #attachments: Map<WebSocket, Listener> | undefined
   readonly #byTopic = new Map<number, Set<WebSocket>>()
   /** How many listeners an owner has, and how much they name. */
   readonly #byOwner = new Map<number, { count: number; pairs: number }>()
@@ -25,11 +30,12 @@ export class Listeners {
     this.#state = state
   }
 
-  get #known(): Map<WebSocket, Attachment> {
+  get #known(): Map<WebSocket, Listener> {
     if (this.#attachments) return this.#attachments
     this.#attachments = new Map()
     for (const socket of this.#state.getWebSockets()) {
-      if (socket.readyState === WebSocket.OPEN) this.#add(socket, socket.deserializeAttachment() as Attachment)
+      if (socket.readyState === WebSocket.OPEN)
+        this.#add(socket, { ...(socket.deserializeAttachment() as Attachment), since: 0 })
     }
     return this.#attachments
   }
@@ -45,13 +51,14 @@ export class Listeners {
     return count >= limit || pairs + topics.length > limits.ownerTopics ? 'owner' : undefined
   }
 
-  accept(socket: WebSocket, owner: string, topics: number[]): void {
+  /** @param since the turn up to which it is told by other means */
+  accept(socket: WebSocket, owner: string, topics: number[], since: number): void {
     // Before it is accepted, or it would be counted twice.
     void this.#known
     const attachment = { owner: topicKey(owner), topics }
     this.#state.acceptWebSocket(socket)
     socket.serializeAttachment(attachment satisfies Attachment)
-    this.#add(socket, attachment)
+    this.#add(socket, { ...attachment, since })
   }
 
   closed(socket: WebSocket): void {
@@ -68,12 +75,13 @@ export class Listeners {
     }
   }
 
-  /** Tells whoever listens to one of some topics, each once. @returns how many that were */
-  tell(topics: readonly Topic[], cursor: number): number {
-    void this.#known
+  /** Tells whoever listens to one of some topics, each once, what changed since it came. @returns how many that were */
+  tell(changes: readonly (readonly [topic: Topic, turn: number])[], cursor: number): number {
+    const known = this.#known
     const told = new Map<WebSocket, Topic[]>()
-    for (const topic of topics) {
+    for (const [topic, turn] of changes) {
       for (const socket of this.#byTopic.get(topicKey(topic)) ?? []) {
+        if (known.get(socket)!.since >= turn) continue
         const others = told.get(socket)
         if (others) others.push(topic)
         else told.set(socket, [topic])
@@ -107,7 +115,7 @@ export class Listeners {
     else this.#byOwner.set(owner, { count: count + by, pairs: pairs + by * topics.length })
   }
 
-  #add(socket: WebSocket, attachment: Attachment): void {
+  #add(socket: WebSocket, attachment: Listener): void {
     this.#attachments!.set(socket, attachment)
     this.#pairs += attachment.topics.length
     this.#count(attachment, 1)

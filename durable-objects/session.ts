@@ -14,9 +14,9 @@ import { isAtLeast, type LogLevel } from '../src/protocol/meta.ts'
 import {
   changeNotification,
   isListTopic,
+  isTaskTopic,
   LIST_TOPICS,
   subjectOf,
-  type ListTopic,
   type Topic,
 } from '../src/protocol/topic.ts'
 import { fingerprint } from '../src/server/canonical.ts'
@@ -231,7 +231,7 @@ export class Session implements CallHost, WaitsHost {
     after: string | undefined,
   ): Promise<400 | 404 | 405 | 503 | undefined> {
     // What comes from here on is for this connection, also before it is there, unless an older one takes it.
-    const from = this.#connections.isOpen(STANDALONE) ? undefined : this.#log.lastSequence(STANDALONE)
+    const from = this.#log.lastSequence(STANDALONE)
     if (isStandalone(stream, after) && !(await this.#followFirst())) return 503
     if (this.#log.endedUntil !== undefined) return 404
     this.#touch()
@@ -317,10 +317,8 @@ export class Session implements CallHost, WaitsHost {
   }
 
   /** Asks the hub to be told of what the client of this session wants to know. @returns false when it cannot be reached */
-  async follow(): Promise<boolean> {
+  async follow(topics: readonly Topic[] = this.#watched()): Promise<boolean> {
     if (this.#log.endedUntil !== undefined) return true
-    const lists = LIST_TOPICS.filter((list) => this.server.families.has(list))
-    const topics: Topic[] = [...lists, ...this.#log.subscriptions().map((uri) => `resource ${uri}` as const)]
     try {
       if (topics.length > 0) await this.#hubs.follow(this.env, this.id, topics)
       return true
@@ -328,6 +326,11 @@ export class Session implements CallHost, WaitsHost {
       report(failure(error, {}), logOf(this.env))
       return false
     }
+  }
+
+  #watched(): Topic[] {
+    const lists = LIST_TOPICS.filter((list) => this.server.families.has(list))
+    return [...lists, ...this.#log.subscriptions().map((uri) => `resource ${uri}` as const)]
   }
 
   /** The same before its client is connected, so that nothing is missed between. */
@@ -346,9 +349,9 @@ export class Session implements CallHost, WaitsHost {
    */
   changed(topics: readonly Topic[]): Following[] {
     return topics.map((topic) => {
-      if (this.#log.endedUntil !== undefined || topic.startsWith('task ')) return 'leave'
+      if (this.#log.endedUntil !== undefined || isTaskTopic(topic)) return 'leave'
       if (!isListTopic(topic) && !this.#log.isSubscribed(subjectOf(topic))) return 'leave'
-      const { method, params } = changeNotification(topic as ListTopic)
+      const { method, params } = changeNotification(topic)
       this.#keepForStandalone(notificationMessage(method, params))
       return this.#coming > 0 || this.#connections.isOpen(STANDALONE) ? 'follow' : 'wait'
     })
@@ -406,7 +409,8 @@ export class Session implements CallHost, WaitsHost {
       return refused(request, new ProtocolError('InternalError', `Internal error (request ${requestId})`))
     }
     if (this.#log.exists) this.#keep()
-    if (method === 'resources/subscribe' && !(await this.follow())) return { kind: 'busy' }
+    const isWatch = method === 'resources/subscribe'
+    if (isWatch && !(await this.follow([`resource ${params['uri'] as string}`]))) return { kind: 'busy' }
     return { kind: 'final', message: resultMessage(request.id, '{}'), status: 200 }
   }
 
@@ -554,9 +558,12 @@ export class Session implements CallHost, WaitsHost {
    */
   #keep(): void {
     const now = Date.now()
-    if (now - Number(this.#log.setting('touched') ?? 0) <= limits.sessionIdleMs / 2) return
+    const before = Number(this.#log.setting('touched') ?? 0)
+    if (now - before <= limits.sessionIdleMs / 2) return
     this.#log.set('touched', String(now))
     this.#arm(now + limits.sessionIdleMs)
+    // One that only sends requests is followed for as long as it does.
+    if (before > 0 && this.#log.subscriptions().length > 0) this.#state.waitUntil(this.follow())
   }
 
   #touch(): void {

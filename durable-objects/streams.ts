@@ -31,6 +31,9 @@ export class Streams {
   /** Streams whose first connection is still to come, and what was too large to be stored for it, by sequence. */
   readonly #awaited = new Map<number, Map<number, string>>()
 
+  /** The newest event of the standalone stream that a connection took in this instance. */
+  #taken = 0
+
   constructor(log: EventLog, connections: Connections, host: StreamsHost) {
     this.#log = log
     this.#connections = connections
@@ -50,7 +53,8 @@ export class Streams {
     if (!isKept) this.#host.warn(`an event of ${message.length} characters was too large to keep`)
     if (!isKept && sequence !== undefined) this.#awaited.get(stream)?.set(sequence, message)
     const cursor = sequence === undefined ? {} : { cursor: this.#cursor({ stream, sequence }) }
-    this.#connections.deliver(stream, { ...cursor, text: message })
+    const isTaken = this.#connections.deliver(stream, { ...cursor, text: message })
+    if (isTaken && stream === STANDALONE && sequence !== undefined) this.#taken = sequence
   }
 
   /** Sends the client of a stream away, to come back for the rest. */
@@ -102,7 +106,9 @@ export class Streams {
   }
 
   #beginning(stream: number, from?: number): Place | Refused {
-    if (stream === STANDALONE) return { stream, sequence: from ?? this.#log.lastSequence(stream) }
+    // What an older connection took meanwhile is not sent twice.
+    if (stream === STANDALONE)
+      return { stream, sequence: Math.max(from ?? this.#log.lastSequence(stream), this.#taken) }
     this.#host.recover()
     return this.#log.call(stream) ? { stream, sequence: 0 } : { status: 405 }
   }

@@ -53,8 +53,8 @@ export function createTaskObject(server: Server, hubs: ListenPort = listenPort()
       return this.#task.get(owner)
     }
 
-    /** The same, for who wants to be told of changes from now on. */
-    listen(owner: TaskOwner): TaskSnapshot | undefined {
+    /** Publishes its changes from now on. @returns false for who is not its owner */
+    listen(owner: TaskOwner): boolean {
       return this.#task.listen(owner)
     }
 
@@ -176,11 +176,11 @@ export class Task implements RunHost {
     return this.#owned(owner) && this.#snapshot()
   }
 
-  /** Says what it is now, and publishes its changes from now on: most tasks nobody listens for, and they publish none. */
-  listen(owner: TaskOwner): TaskSnapshot | undefined {
+  /** Publishes its changes from now on: most tasks nobody listens for, and they publish none. */
+  listen(owner: TaskOwner): boolean {
     const record = this.#owned(owner)
     if (record && !record.isListened && !isFinal(record.state)) this.#store.save({ isListened: true })
-    return this.get(owner)
+    return record !== undefined
   }
 
   /** Gives answers by the keys they were asked under, all of them or none. Others are ignored. */

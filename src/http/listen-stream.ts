@@ -9,8 +9,8 @@ import type { Implementation } from '../protocol/meta.ts'
 import { acknowledgedMessage, listenEndMessage, taggedMessage, type ListenFilter } from '../protocol/modern/listen.ts'
 import { detailedTask } from '../protocol/modern/tasks.ts'
 import type { TaskSnapshot } from '../protocol/task.ts'
-import { changeNotification, isListTopic, subjectOf, type Topic } from '../protocol/topic.ts'
-import { LISTENER_LEFT, type HubFrame, type ListenRefusal } from '../server/listen-port.ts'
+import { changeNotification, isTaskTopic, subjectOf, type Topic } from '../protocol/topic.ts'
+import type { HubFrame, ListenRefusal } from '../server/listen-port.ts'
 import { isFinal } from '../server/tasks.ts'
 import { openSse, type SseStream } from './sse.ts'
 
@@ -31,7 +31,9 @@ export interface ListenOptions {
   eventId?: (cursor: number) => string
   /** Connects to the hub. @throws when it cannot be reached */
   attach(topics: readonly Topic[], after: number | undefined): Promise<WebSocket | ListenRefusal>
-  /** A task of the caller, which from now on says when it changes. @throws when it cannot be reached */
+  /** True for a task of the caller, which from now on says when it changes. @throws when it cannot be reached */
+  ownsTask(taskId: string): Promise<boolean>
+  /** What a task of the caller is now. @throws when it cannot be reached */
   readTask(taskId: string): Promise<TaskSnapshot | undefined>
 }
 
@@ -39,9 +41,9 @@ export class ListenStream {
   readonly #options: ListenOptions
   /** What the client is told of. Exact, where the hub only compares numbers. */
   readonly #wanted: Set<Topic>
-  /** Tasks whose state is being read, and those that changed again meanwhile. */
-  readonly #reading = new Set<string>()
+  /** Tasks whose state has to be read, in the order they changed. */
   readonly #changed = new Set<string>()
+  #isReading = false
   #out: SseStream | undefined
   #age: ReturnType<typeof setTimeout> | undefined
   #socket: WebSocket | undefined
@@ -83,18 +85,15 @@ export class ListenStream {
     return undefined
   }
 
-  /** The tasks that are the caller's; the others are not spoken of. */
-  async #ownTasks(): Promise<ReadonlyMap<string, TaskSnapshot>> {
-    const { taskIds = [], readTask } = this.#options
-    const own = new Map<string, TaskSnapshot>()
-    for (const [taskId, snapshot] of await Promise.all(taskIds.map(async (id) => [id, await readTask(id)] as const))) {
-      if (snapshot) own.set(taskId, snapshot)
-      else this.#wanted.delete(`task ${taskId}`)
-    }
-    return own
+  /** The tasks that are the caller's; the others are not spoken of. What they are now is read when it is their turn. */
+  async #ownTasks(): Promise<string[]> {
+    const { taskIds = [], ownsTask } = this.#options
+    const owned = await Promise.all(taskIds.map(ownsTask))
+    for (const [i, taskId] of taskIds.entries()) if (!owned[i]) this.#wanted.delete(`task ${taskId}`)
+    return taskIds.filter((_, i) => owned[i])
   }
 
-  #open(tasks: ReadonlyMap<string, TaskSnapshot>): void {
+  #open(ownTasks: readonly string[]): void {
     const { id, filter, taskIds } = this.#options
     this.#out = openSse(limits.idleKeepAliveMs, () => this.#leave())
     // Jittered, so that streams which began together do not end together.
@@ -102,8 +101,8 @@ export class ListenStream {
     const early = this.#early
     this.#early = []
     this.#cursor ??= early[0]!.cursor
-    this.#send(acknowledgedMessage(id, taskIds ? { ...filter, taskIds: [...tasks.keys()] } : filter))
-    for (const [taskId, snapshot] of tasks) this.#sendTask(taskId, snapshot)
+    this.#send(acknowledgedMessage(id, taskIds ? { ...filter, taskIds: [...ownTasks] } : filter))
+    this.#tellTasks(ownTasks)
     for (const frame of early) this.#receive(frame)
     if (!this.#socket) void this.#reattach()
   }
@@ -144,7 +143,7 @@ export class ListenStream {
     const { cursor, topics = [], isAll, listeners } = frame
     if (listeners !== undefined) this.#listeners = listeners
     const changed = isAll ? [...this.#wanted] : topics.filter((topic) => this.#wanted.has(topic))
-    const told = changed.filter((topic): topic is Exclude<Topic, `task ${string}`> => !topic.startsWith('task '))
+    const told = changed.flatMap((topic) => (isTaskTopic(topic) ? [] : [topic]))
     for (const [i, topic] of told.entries()) {
       // Only with the last of them everything up to the cursor is told.
       if (i === told.length - 1) this.#cursor = cursor
@@ -152,27 +151,41 @@ export class ListenStream {
       this.#send(taggedMessage(this.#options.id, method, params))
     }
     this.#cursor = cursor
-    for (const topic of changed)
-      if (!isListTopic(topic) && topic.startsWith('task ')) void this.#tellTask(subjectOf(topic))
+    this.#tellTasks(changed.flatMap((topic) => (isTaskTopic(topic) ? [subjectOf(topic)] : [])))
   }
 
-  /** Reads a task and sends what it is now. One that changes meanwhile is read again. */
-  async #tellTask(taskId: string): Promise<void> {
-    this.#changed.add(taskId)
-    if (this.#reading.has(taskId)) return
-    this.#reading.add(taskId)
-    for (let attempt = 0; this.#changed.delete(taskId) && !this.#isOver && this.#wanted.has(`task ${taskId}`);) {
+  /**
+   * Reads tasks and sends what they are now, one after the other, each when the one before has been read: what one came to
+   * may be large. A task that changes meanwhile is read again.
+   */
+  #tellTasks(taskIds: Iterable<string>): void {
+    for (const taskId of taskIds) this.#changed.add(taskId)
+    if (this.#isReading || this.#changed.size === 0) return
+    this.#isReading = true
+    void this.#readTasks()
+  }
+
+  async #readTasks(): Promise<void> {
+    for (const taskId of this.#changed) {
+      await this.#out?.drained()
+      if (this.#isOver) return
+      this.#changed.delete(taskId)
+      // It may have come to its end meanwhile.
+      if (this.#wanted.has(`task ${taskId}`)) await this.#readTask(taskId)
+    }
+    this.#isReading = false
+  }
+
+  async #readTask(taskId: string): Promise<void> {
+    for (let attempt = 1; !this.#isOver; attempt++) {
       try {
-        this.#sendTask(taskId, await this.#options.readTask(taskId))
-        attempt = 0
+        return this.#sendTask(taskId, await this.#options.readTask(taskId))
       } catch {
         // Its object is restarting. A client that comes back is told by another stream.
-        if (++attempt > ATTEMPTS_AT_TASK) this.#end()
-        this.#changed.add(taskId)
+        if (attempt > ATTEMPTS_AT_TASK) return this.#end()
         await scheduler.wait(500 * attempt * (1 + Math.random()))
       }
     }
-    this.#reading.delete(taskId)
   }
 
   #sendTask(taskId: string, snapshot: TaskSnapshot | undefined): void {
@@ -227,6 +240,9 @@ function leave(socket: WebSocket): void {
   socket.accept()
   socket.close(LISTENER_LEFT, 'the client went away')
 }
+
+/** How a listener closes its socket. A hub never does: one that breaks is made again. */
+const LISTENER_LEFT = 1000
 
 /** How often a task that cannot be reached is tried before its stream ends. */
 const ATTEMPTS_AT_TASK = 5

@@ -13,7 +13,7 @@ import { LIST_TOPICS, type Topic } from '../protocol/topic.ts'
 import { digestOf } from '../server/canonical.ts'
 import type { Server } from '../server/define-server.ts'
 import { listMarks } from '../server/list-marks.ts'
-import type { HubPlace, ListenPort, ListenRefusal } from '../server/listen-port.ts'
+import type { ListenPort, ListenRefusal } from '../server/listen-port.ts'
 import { isAnonymous, type Auth } from '../server/ports.ts'
 import { findResource } from '../server/run.ts'
 import type { Sealer } from '../server/sealer.ts'
@@ -66,21 +66,22 @@ export class Listens {
     const { filter, topics } = this.#agree(asked, auth)
     const owner = ownerOf(arrival)
     const shard = this.#hubs.shardOf(env, owner)
-    const place = await this.#placeOf(admitted, arrival)
+    const after = await this.#placeOf(admitted, arrival, shard)
     const stream = new ListenStream({
       id: request.id,
       serverInfo: this.#server.info,
       filter,
       topics,
       taskIds: hasTasks ? asked.taskIds : undefined,
-      after: place && placeIn(shard, place),
+      after,
       ...(isResumable(admitted, arrival) && { eventId: await this.#eventIds(arrival, shard) }),
       attach: (wanted, after) => {
         const limit = isAnonymous(auth) ? limits.addressListeners : limits.principalListeners
         const lists = listMarks(this.#server)
         return this.#hubs.attach(env, { shard, owner, limit, topics: wanted, lists, after })
       },
-      readTask: (taskId) => this.#tasks.listen(env, { principal: auth.principal, form: 'extension' }, taskId),
+      ownsTask: (taskId) => this.#tasks.listen(env, { principal: auth.principal, form: 'extension' }, taskId),
+      readTask: (taskId) => this.#tasks.get(env, { principal: auth.principal, form: 'extension' }, taskId),
     })
     const refusal = await stream.begin()
     if (refusal) throw refused(refusal)
@@ -106,7 +107,7 @@ export class Listens {
   }
 
   /** Where a client that resumes left off. @throws {ProtocolError} InvalidParams for a cursor that is none of its own */
-  async #placeOf(admitted: Admitted, arrival: ListenArrival): Promise<HubPlace | undefined> {
+  async #placeOf(admitted: Admitted, arrival: ListenArrival, shard: number): Promise<number | undefined> {
     if (!isResumable(admitted, arrival)) return undefined
     const { _meta } = admitted.request.params
     // The body is the source of truth, here as everywhere. @see basic/transports
@@ -115,7 +116,8 @@ export class Listens {
     const [, place, token] = /^([1-9]\d{0,15})\.([\w.-]+)$/.exec(typeof cursor === 'string' ? cursor : '') ?? []
     const sealed = token && (await this.#sealer.open(arrival.env, token))
     if (!sealed || sealed['l'] !== 1 || sealed['p'] !== (await digestOf(arrival.auth.principal))) throw badCursor()
-    return { shard: Number(sealed['s']), cursor: Number(place) }
+    // Places of another shard say nothing here: as if everything since had been forgotten.
+    return sealed['s'] === shard ? Number(place) : FIRST_PLACE
   }
 
   /**
@@ -128,11 +130,6 @@ export class Listens {
     const token = await this.#sealer.seal(env, facts)
     return (cursor) => `${cursor}.${token}`
   }
-}
-
-/** Where to go on in a shard. Cursors of another one say nothing here: as if everything since had been forgotten. */
-function placeIn(shard: number, place: HubPlace): number {
-  return place.shard === shard ? place.cursor : FIRST_PLACE
 }
 
 /** Before everything there ever was. Its event ids are taken back like any other. */
@@ -148,14 +145,14 @@ function ownerOf({ auth, headers }: ListenArrival): string {
   return `address ${networkOf(headers.get('cf-connecting-ip') ?? '')}`
 }
 
-/** An address, or the network of an IPv6 one: everybody has 2^64 of those. */
+/** An address, or the network of an IPv6 one, /48: who has that has 2^80 of them. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const groups = head.split(':').filter(Boolean)
   const missing = 8 - groups.length - (tail ?? '').split(':').filter(Boolean).length
   if (tail !== undefined) groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'))
-  return groups.slice(0, 4).join(':')
+  return groups.slice(0, 3).join(':')
 }
 
 function refused(refusal: ListenRefusal): ProtocolError {

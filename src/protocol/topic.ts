@@ -15,6 +15,11 @@ export function isListTopic(topic: Topic): topic is ListTopic {
   return (LIST_TOPICS as readonly string[]).includes(topic)
 }
 
+/** True for a task, whose notification only its object can make. */
+export function isTaskTopic(topic: Topic): topic is `task ${string}` {
+  return topic.startsWith('task ')
+}
+
 /** The URI or id of a topic that is about one thing. */
 export function subjectOf(topic: Topic): string {
   return topic.slice(topic.indexOf(' ') + 1)

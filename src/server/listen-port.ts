@@ -9,15 +9,9 @@ export const LISTEN_PROTOCOL = 1
 /** One fingerprint per list of a definition, so that a changed one can be told. */
 export type ListMarks = { readonly [list in ListTopic]: string }
 
-/** A place among the changes of one shard. */
-export interface HubPlace {
-  shard: number
-  /** Everything up to it has been told. Grows with time, so it can be compared with when something was forgotten. */
-  cursor: number
-}
-
 /** What a listener is told. The first frame comes at once. */
 export interface HubFrame {
+  /** Everything up to it has been told. It grows with time, so it can be compared with when something was forgotten. */
   cursor: number
   topics?: Topic[]
   /** True when it is not known any more what has changed: it may have been everything. */
@@ -42,9 +36,6 @@ export interface Listening {
 
 /** Why a hub takes no listener: its owner has too many, it is full, or it is no shard any more. */
 export type ListenRefusal = 'owner' | 'full' | 'moved'
-
-/** How a listener closes its socket. A hub never does: one that breaks is made again. */
-export const LISTENER_LEFT = 1000
 
 /** The hubs. */
 export interface ListenPort {

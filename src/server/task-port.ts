@@ -72,8 +72,8 @@ export interface TaskPort {
   /** Lets a task run whose maker has been answered. Otherwise it begins by itself a little later. */
   start(env: Cloudflare.Env, taskId: string): Promise<void>
   get(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<TaskSnapshot | undefined>
-  /** The same, for who wants to be told of it from now on: it publishes its changes. */
-  listen(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<TaskSnapshot | undefined>
+  /** Says that somebody wants to be told of a task: from now on it publishes its changes. @returns false if it is not theirs */
+  listen(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<boolean>
   /**
    * Gives answers to open asks; keys that are none are ignored.
    * @returns false for a task that is not theirs @throws {ProtocolError} for an answer too large to keep

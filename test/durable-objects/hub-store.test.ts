@@ -195,6 +195,12 @@ describe('HubStore', () => {
     })
   })
 
+  /** As the hub notes a change that is delivered. */
+  const changed = (store: HubStore, topic: Topic): void => {
+    store.changed(topic, NOW)
+    store.markDue(topic, false)
+  }
+
   const due = (store: HubStore): [string, Topic[]][] =>
     store.due('').map((one) => [one.session, one.due.map(({ topic }) => topic)])
 
@@ -203,9 +209,9 @@ describe('HubStore', () => {
       store.follow('a', ['tools', 'prompts'], NOW)
       store.follow('b', ['prompts'], NOW)
       expect([store.hasDue, due(store)]).toEqual([false, []])
-      store.changed('prompts', NOW)
-      store.changed('tools', NOW)
-      store.changed('resources', NOW)
+      changed(store, 'prompts')
+      changed(store, 'tools')
+      changed(store, 'resources')
       expect([store.hasDue, due(store)]).toEqual([
         true,
         [
@@ -215,7 +221,7 @@ describe('HubStore', () => {
       ])
       for (const { session, due: all } of store.due('')) for (const one of all) store.told(session, one, 'follow')
       expect([store.hasDue, due(store)]).toEqual([false, []])
-      store.changed('tools', NOW)
+      changed(store, 'tools')
       expect(due(store)).toEqual([['a', ['tools']]])
     })
   })
@@ -228,23 +234,23 @@ describe('HubStore', () => {
         for (const { session, due: all } of store.due(''))
           for (const one of all) store.told(session, one, session === 'waits' ? 'wait' : 'leave')
       }
-      store.changed('tools', NOW)
+      changed(store, 'tools')
       tell()
-      store.changed('tools', NOW)
+      changed(store, 'tools')
       expect([store.hasDue, due(store)]).toEqual([false, []])
       expect(storage.sql.exec('select session from follower').toArray()).toEqual([{ session: 'waits' }])
       store.follow('waits', ['tools'], NOW)
       expect(due(store)).toEqual([])
-      store.changed('tools', NOW)
+      changed(store, 'tools')
       expect(due(store)).toEqual([['waits', ['tools']]])
     })
   })
 
   test('keeps due what changed, or was followed again, while it was being told', async () => {
     await withStore((store) => {
-      for (const meanwhile of [() => store.changed('tools', NOW), () => store.follow('a', ['tools'], NOW)]) {
+      for (const meanwhile of [() => changed(store, 'tools'), () => store.follow('a', ['tools'], NOW)]) {
         store.follow('a', ['tools'], NOW)
-        store.changed('tools', NOW)
+        changed(store, 'tools')
         const [{ session, due: all }] = store.due('') as [{ session: string; due: { topic: Topic; turn: number }[] }]
         meanwhile()
         for (const following of ['wait', 'leave', 'follow'] as const) store.told(session, all[0]!, following)
@@ -254,12 +260,38 @@ describe('HubStore', () => {
     })
   })
 
+  test('keeps due what changes after a follower came back, also when the clock steps back', async () => {
+    await withStore((store) => {
+      store.follow('a', ['tools'], NOW)
+      changed(store, 'tools')
+      store.follow('a', ['tools'], NOW)
+      const told = store.due('')[0]!
+      store.changed('tools', NOW - 5_000)
+      store.markDue('tools', false)
+      store.told('a', told.due[0]!, 'follow')
+      expect(store.hasDue).toBe(true)
+    })
+  })
+
+  test('writes no row for a follower that is due already, until the change is delivered', async () => {
+    await withStore((store) => {
+      store.follow('a', ['tools'], NOW)
+      changed(store, 'tools')
+      const before = store.due('')
+      store.changed('tools', NOW + 1)
+      store.markDue('tools', true)
+      expect(store.due('')).toEqual(before)
+      store.markDue('tools', false)
+      expect(store.due('')).not.toEqual(before)
+    })
+  })
+
   test('gives limits.hubSessions sessions at a time, each with all it is to be told', async () => {
     withLimits({ hubSessions: 2 })
     await withStore((store) => {
       for (const session of ['c', 'a', 'e', 'b', 'd']) store.follow(session, ['tools', 'prompts'], NOW)
-      store.changed('tools', NOW)
-      store.changed('prompts', NOW)
+      changed(store, 'tools')
+      changed(store, 'prompts')
       const seen: string[][] = []
       for (let batch = store.due(''); batch.length > 0; batch = store.due(batch.at(-1)!.session)) {
         expect(batch.map((one) => one.due.length)).toEqual(batch.map(() => 2))

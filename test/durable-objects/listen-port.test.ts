@@ -3,6 +3,7 @@
 
 import { env } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
+import { listenPort } from '../../durable-objects/listen-port.ts'
 import { notifier } from '../../durable-objects/ports.ts'
 import type { Topic } from '../../src/protocol/topic.ts'
 import { ListenHubObject } from '../support/main.ts'
@@ -111,6 +112,23 @@ describe('publishing', () => {
     older = Number.POSITIVE_INFINITY
     await expect(hub.hubs.publish(mixed, ['prompts'])).rejects.toThrow('of another version')
     expect(await changesOf(hub, 0)).toBe(1)
+  })
+
+  test('keeps nothing from a shard because another one cannot be reached', async () => {
+    withLimits({ publishMs: 200 })
+    const taken: number[] = []
+    const stubs = (name: string) => ({
+      async publish(_protocol: number, topics: readonly unknown[]) {
+        if (name.endsWith('-1')) throw new Error('down')
+        taken.push(topics.length)
+        return true
+      },
+    })
+    // A shard that is down for good cannot be had from the platform.
+    const bindings = { ...env, LISTEN_SHARDS: '2', LISTEN_HUB: { getByName: stubs } } as unknown as Cloudflare.Env
+    const topics = Array.from({ length: 2_500 }, (_, i) => `resource test://${i}` as const)
+    await expect(listenPort('of a test').publish(bindings, topics)).rejects.toThrow('down')
+    expect(taken).toEqual([1_000, 1_000, 500])
   })
 
   test('nothing calls nobody', async () => {

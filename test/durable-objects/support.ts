@@ -17,11 +17,11 @@ import {
 } from '../../src/server/index.ts'
 import { listMarks } from '../../src/server/list-marks.ts'
 import type { HubFrame, Listening, ListenRefusal } from '../../src/server/listen-port.ts'
-import { eventually } from '../sessions/support.ts'
+import { eventually, storedIn, type Stored } from '../sessions/support.ts'
 import { modern, type Fetcher } from '../support/client.ts'
 import { hubsOf, servers } from '../support/main.ts'
 
-export { eventually, gate, later, withLimits, type Gate } from '../sessions/support.ts'
+export { eventually, gate, later, NOTHING, withLimits } from '../sessions/support.ts'
 
 export interface TestHub {
   readonly server: Server
@@ -158,7 +158,7 @@ export function ring(hub: TestHub, shard = 0): Promise<boolean> {
 }
 
 /** One call of an object, on its way. */
-export interface ObjectCall {
+interface ObjectCall {
   method: string
   args: unknown[]
   /** The name or id of the object. */
@@ -237,32 +237,11 @@ export function withVars(vars: { LISTEN_SHARDS: string }): void {
   })
 }
 
-export interface Stored {
-  /** Rows of every table. An object that stores nothing has no tables. */
-  rows: Record<string, number>
-  alarm: number | null
-}
-
 /** How long a hub notes that a session is to be told of something. */
 export const FOLLOWED_MS = 1.5 * limits.sessionIdleMs
 
-export const NOTHING: Stored = { rows: {}, alarm: null }
-
-/** What a hub stores. Reading it writes nothing. */
 export function storedOf(hub: TestHub, shard = 0): Promise<Stored> {
-  return runInDurableObject(stubOf(hub, shard), async (_object, { storage }) => {
-    const names = storage.sql
-      .exec<{ name: string }>(
-        `select name from sqlite_master where type = 'table' and name not glob 'sqlite_*' and name not glob '_cf_*'`,
-      )
-      .toArray()
-    const count = (name: string): number =>
-      storage.sql.exec<{ n: number }>(`select count(*) as n from "${name}"`).one().n
-    return {
-      rows: Object.fromEntries(names.map(({ name }) => [name, count(name)])),
-      alarm: await storage.getAlarm(),
-    }
-  })
+  return runInDurableObject(stubOf(hub, shard), (_object, state) => storedIn(state))
 }
 
 /** One query in a hub. */
@@ -312,7 +291,7 @@ export function definition(tool = 'a tool'): Server {
 }
 
 /** A stream of a client at a Worker. */
-export interface ClientStream {
+interface ClientStream {
   /** What the next message says: its URI or method, or that it is the end. */
   next(): Promise<string>
   cancel(): Promise<void>

@@ -99,9 +99,9 @@ describe('too many listeners', () => {
 
   test.for<[what: string, same: string[], other: string]>([
     ['an address', ['192.0.2.1', '192.0.2.1', '192.0.2.1'], '192.0.2.2'],
-    ['an IPv6 network', ['2001:db8:1:2::1', '2001:db8:1:2:ffff::2', '2001:db8:1:2:3:4:5:6'], '2001:db8:1:3::1'],
-    ['a network with zeros', ['2001:db8::1', '2001:db8:0:0:1::', '2001:db8:0:0:a:b:c:d'], '2001:db8:0:1::1'],
-    ['the loopback network', ['::1', '::2', '0:0:0:0:1:2:3:4'], '1::'],
+    ['an IPv6 network', ['2001:db8:1:2::1', '2001:db8:1:ffff::2', '2001:db8:1:2:3:4:5:6'], '2001:db8:2:2::1'],
+    ['a network with zeros', ['2001:db8::1', '2001:db8:0:7:1::', '2001:db8:0:0:a:b:c:d'], '2001:db8:1::1'],
+    ['the loopback network', ['::1', '::2', '0:0:0:9:1:2:3:4'], '1::'],
     ['callers without an address', ['', '', ''], '192.0.2.1'],
   ])('of anonymous callers are counted together for %s', async ([, same, other]) => {
     withLimits({ addressListeners: 2, principalListeners: 1 })

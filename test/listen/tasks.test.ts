@@ -111,12 +111,12 @@ function tasksReadAfter(before: () => Promise<void>): Partial<Cloudflare.Env> {
       const member = (Reflect.get(namespace, name, namespace) as (...args: unknown[]) => object).bind(namespace)
       if (name !== 'get') return member
       return (...args: unknown[]) => {
-        const task = member(...args) as { listen(owner: object): Promise<object | undefined> }
+        const task = member(...args) as { [method in 'listen' | 'get']: (owner: object) => Promise<unknown> }
         const read = async (owner: object) => {
           await before()
-          return task.listen(owner)
+          return task.get(owner)
         }
-        return { listen: read }
+        return { get: read, listen: (owner: object) => task.listen(owner) }
       }
     },
   })

@@ -468,7 +468,7 @@ describe('a session that cannot be reached', () => {
 test('a hub tells all its sessions, limits.hubSessions of them at a time', async () => {
   withLimits({ hubSessions: 3 })
   const sessions = []
-  for (let i = 0; i < 10; i++) sessions.push(await watching())
+  for (let i = 0; i < 10; i++) sessions.push(await watching(['test://a', 'test://b']))
   let [under, most] = [0, 0]
   await callsOfSessions(hub, async ({ go }) => {
     most = Math.max(most, ++under)
@@ -480,8 +480,8 @@ test('a hub tells all its sessions, limits.hubSessions of them at a time', async
   await hub.publish('resource test://a')
   for (const session of sessions) await eventually(async () => (await keptOf(session)).length === 1)
   expect(most).toBe(3)
-  await hub.publish('resource test://a', 'tools')
-  for (const session of sessions) await eventually(async () => (await keptOf(session)).includes('tools/list_changed'))
+  await hub.publish('resource test://a', 'resource test://b')
+  for (const session of sessions) await eventually(async () => (await keptOf(session)).includes('test://b'))
 })
 
 describe('a deploy that changes a list', () => {

@@ -44,26 +44,31 @@ export function stubOf({ objectId }: { objectId: string }) {
   return env.SESSION.get(env.SESSION.idFromString(objectId))
 }
 
-/** Rows of every table, and the alarm. An object that stores nothing has no tables. */
-export function storageOf(session: {
-  objectId: string
-}): Promise<{ rows: Record<string, number>; alarm: number | null }> {
-  return runInDurableObject(stubOf(session), async (_object, { storage }) => {
-    const names = storage.sql
-      .exec<{ name: string }>(
-        `select name from sqlite_master where type = 'table' and name not glob 'sqlite_*' and name not glob '_cf_*'`,
-      )
-      .toArray()
-    const count = (name: string): number =>
-      storage.sql.exec<{ n: number }>(`select count(*) as n from "${name}"`).one().n
-    return {
-      rows: Object.fromEntries(names.map(({ name }) => [name, count(name)])),
-      alarm: await storage.getAlarm(),
-    }
-  })
+export interface Stored {
+  /** Rows of every table. An object that stores nothing has no tables. */
+  rows: Record<string, number>
+  alarm: number | null
 }
 
-export const NOTHING = { rows: {}, alarm: null }
+/** What an object has in tables, and its alarm. Reading it writes nothing. */
+export async function storedIn({ storage }: DurableObjectState): Promise<Stored> {
+  const names = storage.sql
+    .exec<{ name: string }>(
+      `select name from sqlite_master where type = 'table' and name not glob 'sqlite_*' and name not glob '_cf_*'`,
+    )
+    .toArray()
+  const count = (name: string): number => storage.sql.exec<{ n: number }>(`select count(*) as n from "${name}"`).one().n
+  return {
+    rows: Object.fromEntries(names.map(({ name }) => [name, count(name)])),
+    alarm: await storage.getAlarm(),
+  }
+}
+
+export function storageOf(session: { objectId: string }): Promise<Stored> {
+  return runInDurableObject(stubOf(session), (_object, state) => storedIn(state))
+}
+
+export const NOTHING: Stored = { rows: {}, alarm: null }
 
 /** One query in a session's object. */
 export function query(session: { objectId: string }, sql: string): Promise<Record<string, SqlStorageValue>[]> {

@@ -109,7 +109,7 @@ export class TaskObject extends DurableObject<Cloudflare.Env> {
   get(owner: TaskOwner): TaskSnapshot | undefined {
     return this.inner.get(owner)
   }
-  listen(owner: TaskOwner): TaskSnapshot | undefined {
+  listen(owner: TaskOwner): boolean {
     return this.inner.listen(owner)
   }
   answer(owner: TaskOwner, responses: JsonObject): { tooLarge?: string } | undefined {
