@@ -97,7 +97,7 @@ class Hub {
       const turn = this.#store.changed(topic, now)
       // A row that says so already is not written for each change, but once when all of them are delivered.
       this.#store.markDue(topic, true)
-      if (this.#undelivered.has(topic)) this.#changedAgain.add(topic)
+      if (this.#isTelling || this.#undelivered.has(topic)) this.#changedAgain.add(topic)
       this.#undelivered.set(topic, turn)
     }
     this.#arm(now + limits.hubReplayMs)

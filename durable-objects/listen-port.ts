@@ -10,7 +10,7 @@ import { callObject, type HubStub } from './objects.ts'
 
 /** The hubs as others use them, and what sessions need. */
 export interface Hubs extends ListenPort {
-  /** Notes that a session's object is to be told of changes, for a day. @throws when the shard cannot be reached */
+  /** Notes that a session's object is to be told of changes, for a day at least. @throws when the shard cannot be reached */
   follow(env: Cloudflare.Env, session: string, topics: readonly Topic[]): Promise<void>
 }
 

@@ -160,7 +160,7 @@ function refused(refusal: ListenRefusal): ProtocolError {
     case 'owner':
       return new ProtocolError(
         'TooManyRequests',
-        'Invalid request: too many streams of yours are open, close one first',
+        'Invalid request: too many streams of yours are open, or name too much: close one first',
       )
     case 'full':
       return new ProtocolError('Unavailable', 'Too many listeners: try again later')
