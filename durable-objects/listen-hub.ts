@@ -128,7 +128,10 @@ class Hub {
     if (!isKnown || shard >= shardsOf(this.#env)) return refuse('moved')
     this.#compareLists()
     const refusal = this.#listeners.refuse(owner, limit, topics)
-    if (refusal) return refuse(refusal)
+    if (refusal) {
+      if (refusal === 'owner') this.#listeners.ping(owner, this.#store.turn(Date.now()), Date.now())
+      return refuse(refusal)
+    }
     const { 0: client, 1: socket } = new WebSocketPair()
     const frame = this.#firstFrame(topics, after, lists)
     this.#listeners.accept(socket, owner, topics, frame.cursor)

@@ -18,6 +18,9 @@ interface Listener extends Attachment {
   since: number
 }
 
+/** So that one who asks all the time does not have all of its listeners written to all the time. */
+const PING_PAUSE_MS = 1_000
+
 export class Listeners {
   readonly #state: DurableObjectState
   #attachments: Map<WebSocket, Listener> | undefined
@@ -25,6 +28,7 @@ export class Listeners {
   /** How many listeners an owner has, and how much they name. */
   readonly #byOwner = new Map<number, { count: number; pairs: number }>()
   #pairs = 0
+  #pingedAt = 0
 
   constructor(state: DurableObjectState) {
     this.#state = state
@@ -97,6 +101,15 @@ export class Listeners {
       this.#send(socket, text)
     }
     return told.size
+  }
+
+  /** Finds out who of an owner's listeners has left without being seen to: each is written to, once a second at most. */
+  ping(owner: string, cursor: number, now: number): void {
+    if (now - this.#pingedAt < PING_PAUSE_MS) return
+    this.#pingedAt = now
+    const key = topicKey(owner)
+    for (const [socket, listener] of this.#known)
+      if (listener.owner === key) this.send(socket, { cursor, isPing: true })
   }
 
   send(socket: WebSocket, frame: HubFrame): void {

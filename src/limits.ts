@@ -105,6 +105,8 @@ export const limits = {
   listenResources: 500,
   /** Tasks one `subscriptions/listen` may name. Each is asked for its state. */
   listenTasks: 100,
+  /** The id of a `subscriptions/listen`: it is held, and marks every message. */
+  listenIdChars: 1_024,
   /** Streams of `subscriptions/listen` one identified principal may hold: a few hosts, with a few streams each. */
   principalListeners: 50,
   /** The same for all anonymous callers from one address, which may be that of a hosted client with many users. */

@@ -41,14 +41,18 @@ export class ListenStream {
   readonly #options: ListenOptions
   /** What the client is told of. Exact, where the hub only compares numbers. */
   readonly #wanted: Set<Topic>
-  /** Tasks whose state has to be read, in the order they changed. */
-  readonly #changed = new Set<string>()
+  /** What has changed and is not told yet, oldest first. */
+  readonly #untold = new Set<Exclude<Topic, `task ${string}`>>()
+  #isTelling = false
+  /** The same of tasks: what each is then is read when it is its turn. */
+  readonly #untoldTasks = new Set<`task ${string}`>()
   #isReading = false
   #out: SseStream | undefined
   #age: ReturnType<typeof setTimeout> | undefined
   #socket: WebSocket | undefined
-  /** Everything up to it has been told. */
+  /** Everything up to it has been told, and everything up to the other one is known. */
   #cursor: number | undefined
+  #seen: number | undefined
   /** What came before the stream began. */
   #early: HubFrame[] = []
   #listeners = 0
@@ -100,9 +104,9 @@ export class ListenStream {
     this.#age = setTimeout(() => this.#end(), limits.streamMaxAgeMs * (0.9 + Math.random() / 5))
     const early = this.#early
     this.#early = []
-    this.#cursor ??= early[0]!.cursor
+    this.#seen = this.#cursor ??= early[0]!.cursor
     this.#send(acknowledgedMessage(id, taskIds ? { ...filter, taskIds: [...ownTasks] } : filter))
-    this.#tellTasks(ownTasks)
+    this.#tell(ownTasks.map((taskId) => `task ${taskId}` as const))
     for (const frame of early) this.#receive(frame)
     if (!this.#socket) void this.#reattach()
   }
@@ -140,40 +144,57 @@ export class ListenStream {
     if (this.#isOver) return
     this.#attempt = 0
     if (!this.#out) return void this.#early.push(frame)
-    const { cursor, topics = [], isAll, listeners } = frame
+    const { cursor, topics = [], isAll, isPing, listeners } = frame
     if (listeners !== undefined) this.#listeners = listeners
-    const changed = isAll ? [...this.#wanted] : topics.filter((topic) => this.#wanted.has(topic))
-    const told = changed.flatMap((topic) => (isTaskTopic(topic) ? [] : [topic]))
-    for (const [i, topic] of told.entries()) {
-      // Only with the last of them everything up to the cursor is told.
-      if (i === told.length - 1) this.#cursor = cursor
-      const { method, params } = changeNotification(topic)
-      this.#send(taggedMessage(this.#options.id, method, params))
-    }
-    this.#cursor = cursor
-    this.#tellTasks(changed.flatMap((topic) => (isTaskTopic(topic) ? [subjectOf(topic)] : [])))
+    if (isPing) return this.#out.comment()
+    this.#seen = cursor
+    this.#tell(isAll ? this.#wanted : topics.filter((topic) => this.#wanted.has(topic)))
   }
 
   /**
-   * Reads tasks and sends what they are now, one after the other, each when the one before has been read: what one came to
-   * may be large. A task that changes meanwhile is read again.
+   * Tells the client, as fast as it reads: what changes again before it was told is told once, so a slow client misses
+   * nothing and takes no memory.
    */
-  #tellTasks(taskIds: Iterable<string>): void {
-    for (const taskId of taskIds) this.#changed.add(taskId)
-    if (this.#isReading || this.#changed.size === 0) return
-    this.#isReading = true
-    void this.#readTasks()
+  #tell(topics: Iterable<Topic>): void {
+    for (const topic of topics) {
+      if (isTaskTopic(topic)) this.#untoldTasks.add(topic)
+      else this.#untold.add(topic)
+    }
+    if (!this.#isTelling) void this.#tellAll()
+    if (!this.#isReading) void this.#readTasks()
   }
 
+  async #tellAll(): Promise<void> {
+    this.#isTelling = true
+    for (const topic of this.#untold) {
+      if (!(await this.#hasRoom())) return
+      this.#untold.delete(topic)
+      // Only with the last of them everything up to there is told.
+      if (this.#untold.size === 0) this.#cursor = this.#seen
+      const { method, params } = changeNotification(topic)
+      this.#send(taggedMessage(this.#options.id, method, params))
+    }
+    this.#cursor = this.#seen
+    this.#isTelling = false
+  }
+
+  /** Sends what tasks are now, one after the other. Lists and resources do not wait for them. */
   async #readTasks(): Promise<void> {
-    for (const taskId of this.#changed) {
-      await this.#out?.drained()
-      if (this.#isOver) return
-      this.#changed.delete(taskId)
+    this.#isReading = true
+    for (const topic of this.#untoldTasks) {
+      if (!(await this.#hasRoom())) return
+      this.#untoldTasks.delete(topic)
       // It may have come to its end meanwhile.
-      if (this.#wanted.has(`task ${taskId}`)) await this.#readTask(taskId)
+      if (this.#wanted.has(topic)) await this.#readTask(subjectOf(topic))
     }
     this.#isReading = false
+  }
+
+  /** Waits until the client has read. @returns false when it does not, or has left */
+  async #hasRoom(): Promise<boolean> {
+    const isDrained = await this.#out!.drained(limits.streamStallMs)
+    if (!isDrained) this.#out!.cut()
+    return isDrained
   }
 
   async #readTask(taskId: string): Promise<void> {

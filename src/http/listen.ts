@@ -49,7 +49,7 @@ export class Listens {
 
   /**
    * Answers with a stream, which begins with the acknowledgement.
-   * @throws {ProtocolError} NotAcceptable, InvalidParams, MissingRequiredClientCapability, TooManyRequests or Unavailable
+   * @throws {ProtocolError} NotAcceptable, InvalidRequest, InvalidParams, MissingRequiredClientCapability, TooManyRequests or Unavailable
    */
   async open(admitted: Admitted, arrival: ListenArrival): Promise<Response> {
     const { env, auth, accepted } = arrival
@@ -58,6 +58,12 @@ export class Listens {
       throw new ProtocolError(
         'NotAcceptable',
         'Not acceptable: subscriptions/listen is answered with text/event-stream',
+      )
+    }
+    if (String(request.id).length > limits.listenIdChars) {
+      throw new ProtocolError(
+        'InvalidRequest',
+        `Invalid request: the id may have ${limits.listenIdChars} characters here`,
       )
     }
     const asked = parseFilter(request.params, { resources: limits.listenResources, tasks: limits.listenTasks })
@@ -117,7 +123,8 @@ export class Listens {
     const sealed = token && (await this.#sealer.open(arrival.env, token))
     if (!sealed || sealed['l'] !== 1 || sealed['p'] !== (await digestOf(arrival.auth.principal))) throw badCursor()
     // Places of another shard say nothing here: as if everything since had been forgotten.
-    return sealed['s'] === shard ? Number(place) : FIRST_PLACE
+    // Nor does one in the future: it was made up.
+    return sealed['s'] === shard ? Math.min(Number(place), Date.now() * 1_000) : FIRST_PLACE
   }
 
   /**

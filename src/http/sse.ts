@@ -14,8 +14,12 @@ export function sseEvent(json: string, id?: string): string {
 export interface SseStream {
   readonly body: ReadableStream<Uint8Array>
   send(json: string, id?: string): void
-  /** Resolves when everything sent so far has been read, or nobody reads any more. */
-  drained(): Promise<void>
+  /** Writes a comment. */
+  comment(): void
+  /** Resolves when there is room for more: true, or false when nothing was read for `ms`, or nobody reads any more. */
+  drained(ms: number): Promise<boolean>
+  /** Ends a stream whose client does not read. */
+  cut(): void
   end(): void
 }
 
@@ -29,13 +33,13 @@ export function openSse(keepAliveMs: number, gone: (reason: string) => void): Ss
   let isOpen = true
   /** The largest message that may still be unread. */
   let largest = 0
-  const waiting: (() => void)[] = []
-  const wake = (): void => waiting.splice(0).forEach((resolve) => resolve())
+  const waiting: ((isDrained: boolean) => void)[] = []
+  const wake = (isDrained: boolean): void => waiting.splice(0).forEach((resolve) => resolve(isDrained))
   const close = (): boolean => {
     if (!isOpen) return false
     isOpen = false
     clearInterval(timer)
-    wake()
+    wake(false)
     return true
   }
   const body = new ReadableStream<Uint8Array>(
@@ -43,28 +47,40 @@ export function openSse(keepAliveMs: number, gone: (reason: string) => void): Ss
       start: (controller) => void (out = controller),
       pull: () => {
         largest = 0
-        wake()
+        wake(true)
       },
       cancel: () => void (close() && gone('the client closed the stream')),
     },
     { highWaterMark: 65_536, size: ({ byteLength }) => byteLength },
   )
+  const cut = (): void => {
+    if (!close()) return
+    out.error(new Error('the client does not read'))
+    gone('the client does not read')
+  }
   const write = (bytes: Uint8Array): void => {
     if (!isOpen) return
-    if ((out.desiredSize ?? 0) < -limits.streamBacklogBytes - largest) {
-      close()
-      out.error(new Error('the client does not read'))
-      return gone('the client does not read')
-    }
+    if ((out.desiredSize ?? 0) < -limits.streamBacklogBytes - largest) return cut()
     largest = Math.max(largest, bytes.byteLength)
     out.enqueue(bytes)
   }
-  const timer = setInterval(() => write(COMMENT), keepAliveMs)
+  const comment = (): void => write(COMMENT)
+  const timer = setInterval(comment, keepAliveMs)
   return {
     body,
     send: (json, id) => write(encoder.encode(sseEvent(json, id))),
-    drained: () =>
-      new Promise((resolve) => (isOpen && (out.desiredSize ?? 1) <= 0 ? waiting.push(resolve) : resolve())),
+    comment,
+    drained(ms) {
+      if (!isOpen || (out.desiredSize ?? 0) > 0) return Promise.resolve(isOpen)
+      return new Promise((resolve) => {
+        const late = setTimeout(() => resolve(false), ms)
+        waiting.push((isDrained) => {
+          clearTimeout(late)
+          resolve(isDrained)
+        })
+      })
+    },
+    cut,
     end: () => void (close() && out.close()),
   }
 }

@@ -16,6 +16,8 @@ export interface HubFrame {
   topics?: Topic[]
   /** True when it is not known any more what has changed: it may have been everything. */
   isAll?: true
+  /** True for a sign of life that is to be passed on: whether the client is still there shows when it is written to. */
+  isPing?: true
   /** How many listen to the shard, roughly: after a restart all of them come back, and had better not at once. */
   listeners?: number
 }

@@ -145,8 +145,8 @@ describe('a client that does not read', () => {
   const uris = Array.from({ length: 300 }, (_, i) => `test://${i}${'x'.repeat(1_500)}`)
   const topics = uris.map((uri) => `resource ${uri}` as const)
 
-  test('is cut off when limits.streamBacklogBytes are waiting, and frees its place', async () => {
-    withLimits({ streamBacklogBytes: 100_000 })
+  test('is cut off when it has read nothing for limits.streamStallMs, and frees its place', async () => {
+    withLimits({ streamStallMs: 100 })
     const changing = server()
     const client = modern(serve(changing))
     const stream = await listen(client, { resourceSubscriptions: uris })
@@ -155,6 +155,27 @@ describe('a client that does not read', () => {
     await eventually(async () => (await listenersOf(changing)) === 1)
     await expect(stream.next()).rejects.toThrow()
     expect(await other.told(1)).toEqual(topics.slice(0, 1))
+  })
+
+  test('is told once of what changes again and again meanwhile', async () => {
+    const changing = server()
+    withLimits({ hubWindowMs: 0 })
+    const stream = await listen(modern(serve(changing)), { ...TOOLS, resourceSubscriptions: uris })
+    for (let i = 0; i < 20; i++) await publish(changing, ...topics)
+    await publish(changing, 'tools')
+    const told = [await stream.told(301)].flat()
+    expect(told.length - new Set(told).size).toBeLessThan(told.length / 2)
+    expect(await listenersOf(changing)).toBe(1)
+  })
+
+  test('is told everything it asked for, though that alone is more than waits for a reader', async () => {
+    const changing = server()
+    const long = Array.from({ length: 500 }, (_, i) => `test://${i}${'y'.repeat(1_900)}`)
+    const stream = await listen(modern(serve(changing)), { resourceSubscriptions: long })
+    for (let i = 0; i < 2; i++) {
+      await publish(changing, ...long.map((uri) => `resource ${uri}` as const))
+      expect(await stream.told(500)).toHaveLength(500)
+    }
   })
 
   test('is not, while it is only slow', async () => {

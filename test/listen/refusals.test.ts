@@ -71,6 +71,29 @@ describe('too many listeners', () => {
     expect(error?.message).toContain('too many streams of yours')
   }
 
+  test('the id of a stream may have limits.listenIdChars characters', async () => {
+    const client = modern(serve(server()))
+    const params = { notifications: TOOLS }
+    const longest = await client.open('subscriptions/listen', params, { id: 'x'.repeat(1_024) })
+    expect(longest.response.status).toBe(200)
+    await longest.cancel()
+    const { status, code, message } = await client.error('subscriptions/listen', params, { id: 'x'.repeat(1_025) })
+    expect([status, code, message]).toEqual([400, -32600, expect.stringContaining(String(limits.listenIdChars))])
+  })
+
+  test('who is refused makes the others of its owner be written to: who left is seen then', async () => {
+    withLimits({ addressListeners: 1 })
+    const client = modern(serve(server()))
+    const stream = await client.open('subscriptions/listen', { notifications: TOOLS })
+    await stream.messages.next()
+    expect(stream.comments).toBe(0)
+    await tooMany(client)
+    const next = stream.messages.next()
+    await eventually(async () => stream.comments > 0)
+    await stream.cancel()
+    await next
+  })
+
   /** Listens once there is room. */
   async function listenSoon(client: ModernClient): Promise<void> {
     await eventually(async () => {

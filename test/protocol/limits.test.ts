@@ -61,6 +61,7 @@ test('the caps are these', () => {
     taskAttempts: 5,
     listenResources: 500,
     listenTasks: 100,
+    listenIdChars: 1_024,
     principalListeners: 50,
     addressListeners: 1_000,
     hubListeners: 30_000,
