@@ -1,12 +1,14 @@
 // Kills, crashes, evictions and cut connections against the deployable bundle on bare workerd: nothing is lost.
 // `--kills N` how often the server is killed under sessions, `--tasks N` how many tasks are made while another one is,
-// `--seed S` which moments; `--only kills|cuts|waits|tasks` a part of it.
+// `--changes N` how much changes while hubs are crashed, `--seed S` which moments; `--only kills|cuts|waits|tasks|listen` a
+// part of it.
 
 import { parseArgs } from 'node:util'
 import { Ledger } from './lib/ledger.mjs'
 import { bundle } from './lib/server.mjs'
 import { runCuts } from './lib/cuts.mjs'
 import { runKills } from './lib/kills.mjs'
+import { runListen } from './lib/listen.mjs'
 import { runTasks } from './lib/tasks.mjs'
 import { runWaits } from './lib/waits.mjs'
 
@@ -14,14 +16,15 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '100' },
     tasks: { type: 'string', default: '140' },
+    changes: { type: 'string', default: '560' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string' },
   },
 })
-const [kills, tasks, seed] = [values.kills, values.tasks, values.seed].map(Number)
+const [kills, tasks, changes, seed] = [values.kills, values.tasks, values.changes, values.seed].map(Number)
 const started = Date.now()
 const ledger = new Ledger()
-console.log(`faults: ${kills} kills, ${tasks} tasks, seed ${seed}`)
+console.log(`faults: ${kills} kills, ${tasks} tasks, ${changes} changes, seed ${seed}`)
 const bundleDir = await bundle()
 const is = (part) => values.only === undefined || values.only === part
 const common = { bundleDir, ledger, seed }
@@ -31,7 +34,9 @@ const [hits = [], , taskHits = []] = await Promise.all([
   is('tasks') ? runTasks({ ...common, tasks }) : undefined,
 ])
 if (is('cuts')) await runCuts(common)
-const phases = [...hits, ...taskHits.map(({ phase, ...row }) => ({ phase: `a task ${phase}`, ...row }))]
+const listenHits = is('listen') ? await runListen({ ...common, changes }) : []
+const named = (who, rows) => rows.map(({ phase, ...row }) => ({ phase: `${who} ${phase}`, ...row }))
+const phases = [...hits, ...named('a task', taskHits), ...named('changes:', listenHits)]
 for (const { phase, kills, crashes } of phases) print(`met ${phase}`, `${kills} kills, ${crashes} crashes`)
 for (const name of Object.keys(ledger.counts).toSorted()) print(name, ledger.counts[name])
 ledger.print()

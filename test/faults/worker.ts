@@ -1,43 +1,30 @@
 // A server made to be killed: it emits slowly, asks, waits, and counts its effects in an object of their own, where one
-// that happened twice shows. Sessions also obey two calls no real one has: `crash` and `born`. Tasks are in tasks.ts.
+// that happened twice shows. Sessions also obey two calls no real one has: `crash` and `born`. Tasks are in
+// tasks.ts, hubs in listen.ts.
 
-import { DurableObject } from 'cloudflare:workers'
+// First, before anything is computed from limits.
+// oxlint-disable-next-line import/no-unassigned-import
+import './short-limits.ts'
+
 import * as z from 'zod'
-import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { SessionCall, SessionReply } from '../../src/http/session-call.ts'
 import { resultMessage } from '../../src/protocol/messages.ts'
 import { defineResourceTemplate, defineServer, defineTool, type CallContext } from '../../src/server/index.ts'
 import { ANONYMOUS } from '../../src/server/ports.ts'
+import { counter } from './counter.ts'
+import { changeOutside, createKillableHubObject, listenTools } from './listen.ts'
 import { createKillableTaskObject, taskTools } from './tasks.ts'
 
 export { KeyRingObject } from '../../durable-objects/key-ring.ts'
 export { PrincipalObject } from '../../durable-objects/principal.ts'
+export { CounterObject } from './counter.ts'
 export { WitnessObject } from './tasks.ts'
 
 // Bare workerd says nothing of its own about them.
 addEventListener('unhandledrejection', ({ reason }) => console.error('unhandled rejection', reason))
-
-/** Counts effects by key. */
-export class CounterObject extends DurableObject<Cloudflare.Env> {
-  add(key: string): void {
-    const { sql } = this.ctx.storage
-    sql.exec('create table if not exists effect (key text primary key, count integer not null)')
-    sql.exec('insert into effect values (?, 1) on conflict (key) do update set count = count + 1', key)
-  }
-
-  counts(prefix: string): { [key: string]: number } {
-    const { sql } = this.ctx.storage
-    if (sql.exec(`select 1 from sqlite_master where name = 'effect'`).toArray().length === 0) return {}
-    const rows = sql.exec<{ key: string; count: number }>('select * from effect').toArray()
-    return Object.fromEntries(rows.flatMap(({ key, count }) => (key.startsWith(prefix) ? [[key, count]] : [])))
-  }
-}
-
-function counter(env: Cloudflare.Env): DurableObjectStub<CounterObject> {
-  return (env as unknown as { COUNTER: DurableObjectNamespace<CounterObject> }).COUNTER.getByName('effects')
-}
 
 async function effect({ env }: CallContext, key: string): Promise<string> {
   await counter(env).add(key)
@@ -140,7 +127,7 @@ const item = defineResourceTemplate('item://{number}', { name: 'item', read: ({ 
 const server = defineServer({
   name: 'faults',
   version: '1.0.0',
-  tools: [...counting, ...asking, ...askingTwice, ...waiting, touch, effects, ...taskTools],
+  tools: [...counting, ...asking, ...askingTwice, ...waiting, touch, effects, ...taskTools, ...listenTools],
   resources: [item],
 })
 
@@ -159,13 +146,23 @@ export class SessionObject extends createSessionObject(server) {
 
 export const TaskObject = createKillableTaskObject(server)
 
-export default createApp({
+export const ListenHubObject = createKillableHubObject(server)
+
+const app = createApp({
   server,
   keys: keyRing,
   sessions: sessionPort(server),
   tasks: taskPort(),
+  hubs: listenPort(),
   authenticate({ headers }) {
     const principal = headers.get('x-principal')
     return principal === null ? ANONYMOUS : { principal }
   },
 })
+
+export default {
+  fetch(request, env, execution) {
+    const isOutside = new URL(request.url).pathname === '/change'
+    return isOutside ? changeOutside(request, env) : app.fetch(request, env, execution)
+  },
+} satisfies ExportedHandler<Cloudflare.Env>

@@ -3,9 +3,9 @@
 import { request } from 'node:http'
 
 /** One request on a connection of its own. Resolves with the response as soon as it has headers. */
-export function exchange({ port, method, headers = {}, body, signal }) {
+export function exchange({ port, method, path = '/mcp', headers = {}, body, signal }) {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path: '/mcp', method, headers, agent: false, signal }, resolve)
+    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false, signal }, resolve)
     sent.on('error', reject)
     sent.end(body)
   })

@@ -28,19 +28,33 @@ export class KillableServer {
   #server
   #bundleDir
   #stateDir = makeFolder('state')
+  #vars
+  #workers
   #outputs = []
   /** How often it was killed. */
   kills = 0
-  port = 0
+  /** Of each Worker. */
+  ports = []
 
-  constructor(bundleDir) {
+  /** @param options variables, and how many Workers share the objects */
+  constructor(bundleDir, { vars = {}, workers = 1 } = {}) {
     this.#bundleDir = bundleDir
+    this.#vars = vars
+    this.#workers = workers
+  }
+
+  get port() {
+    return this.ports[0]
   }
 
   async start() {
-    if (this.port === 0) this.port = await quietPort()
-    const { port } = this
-    this.#server = await startWorkerd({ bundleDir: this.#bundleDir, config, stateDir: this.#stateDir, port })
+    while (this.ports.length < this.#workers) {
+      const found = await quietPort()
+      if (!this.ports.includes(found)) this.ports.push(found)
+    }
+    const [port, ...otherPorts] = this.ports
+    const [bundleDir, stateDir, vars] = [this.#bundleDir, this.#stateDir, this.#vars]
+    this.#server = await startWorkerd({ bundleDir, config, stateDir, vars, port, otherPorts })
   }
 
   /** SIGKILL, and the same again from what is on disk. @param meanwhile looks at that while nothing runs */
@@ -48,7 +62,7 @@ export class KillableServer {
     this.kills++
     await this.#server.kill()
     this.#outputs.push(this.#server.output())
-    meanwhile?.()
+    await meanwhile?.()
     await this.start()
   }
 

@@ -64,12 +64,14 @@ class TaskClient extends Client {
   }
 }
 
-/** A client of the extension. */
+/** A client of the extension, and of others. */
 export class ModernClient extends TaskClient {
   form = 'extension'
+  #extensions
 
-  constructor(world, options = {}) {
+  constructor(world, { extensions = {}, ...options } = {}) {
     super(world, { ...options, version: MODERN })
+    this.#extensions = { 'io.modelcontextprotocol/tasks': {}, ...extensions }
   }
 
   post({ method, params = {}, ...rest }, options = {}) {
@@ -78,10 +80,10 @@ export class ModernClient extends TaskClient {
       'io.modelcontextprotocol/clientInfo': { name: 'faults', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': {
         elicitation: {},
-        extensions: { 'io.modelcontextprotocol/tasks': {} },
+        extensions: this.#extensions,
       },
     }
-    const sent = { method, params: { ...params, _meta: about }, ...rest }
+    const sent = { method, params: { ...params, _meta: { ...params._meta, ...about } }, ...rest }
     return super.post(sent, { ...options, headers: { ...modernHeaders(method, params), ...options.headers } })
   }
 
