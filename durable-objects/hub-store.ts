@@ -133,24 +133,20 @@ export class HubStore {
   }
 
   /**
-   * Notes that a session is to be told of some topics. Writes only what is not noted yet, or is about to expire. What it is
-   * being told just now is due again: what it says to that was so before.
+   * Notes that a session is to be told of some topics. Writes only what is not noted yet, or is about to expire.
    * @returns when it expires, in ms since the epoch
    */
   follow(session: string, topics: readonly Topic[], now: number): number {
     // Longer by half than a session keeps something, so that it is rarely noted again and never forgotten before.
     const expires = now + 1.5 * limits.sessionIdleMs
-    void this.#loaded
-    const turn = (this.#turn = Math.max(now * 1000, this.#turn + 1))
     for (const topic of topics) {
       this.#write(
         `insert into follower values (?, ?, null, ?) on conflict do update set
-           due = case when due > 0 then ? end, expires_at = excluded.expires_at
-         where due is not null or expires_at < ?`,
+           due = case when due > 0 then due end, expires_at = excluded.expires_at
+         where due = ${WAITING} or expires_at < ?`,
         topic,
         session,
         expires,
-        turn,
         now + limits.sessionIdleMs,
       )
     }

@@ -10,7 +10,7 @@ import { LIST_TOPICS, type ListTopic, type Topic } from '../src/protocol/topic.t
 import type { Server } from '../src/server/define-server.ts'
 import { listMarks } from '../src/server/list-marks.ts'
 import { LISTEN_PROTOCOL, type HubFrame, type ListMarks } from '../src/server/listen-port.ts'
-import { HubStore, type DueSession } from './hub-store.ts'
+import { HubStore, type DueSession, type Following } from './hub-store.ts'
 import { Listeners } from './listeners.ts'
 import { parseAttach, REFUSAL_STATUS } from './listen-attach.ts'
 import { callObject, sessionObject, setAlarm } from './objects.ts'
@@ -74,6 +74,8 @@ class Hub {
   /** True while sessions are being told, and when something has become due meanwhile. */
   #isTelling = false
   #hasMore = false
+  /** The sessions that are being told just now, and whether they have asked to be told meanwhile. */
+  readonly #beingTold = new Map<string, boolean>()
   /** True once this instance has compared its lists with those of the last one. */
   #isCompared = false
   #alarmAt = Number.POSITIVE_INFINITY
@@ -158,6 +160,7 @@ class Hub {
     this.#compareLists()
     const now = Date.now()
     this.#arm(this.#store.follow(session, topics, now))
+    if (this.#beingTold.has(session)) this.#beingTold.set(session, true)
   }
 
   /** A definition that is not the last one's is a change, whoever published it. */
@@ -207,21 +210,31 @@ class Hub {
   }
 
   async #tellSession({ session, due }: DueSession): Promise<void> {
-    const topics = due.map(({ topic }) => topic)
-    const following = await within(
-      TELLING_ENOUGH_MS,
-      callObject(
-        () => sessionObject(this.#env, session),
-        async (object) => object.changed(LISTEN_PROTOCOL, topics),
-        true,
-      ),
-    )
-    // Of another version: when the alarm rings both may be of one.
-    if (!following) return
-    for (const [i, one] of due.entries()) {
-      // It changed after it was told: what it says is about what was so before.
-      if (!this.#changedAgain.has(one.topic)) this.#store.told(session, one, following[i] ?? 'leave')
+    this.#beingTold.set(session, false)
+    try {
+      const following = await within(TELLING_ENOUGH_MS, this.#call(session, due))
+      // Of another version: when the alarm rings both may be of one.
+      if (!following) return
+      // What it says was so before it came back. It has the event, so being told again would add nothing.
+      const isBack = this.#beingTold.get(session)
+      for (const [i, one] of due.entries()) {
+        const said = following[i] ?? 'leave'
+        // It changed after it was told: it is told again.
+        if (this.#changedAgain.has(one.topic) || (isBack && said === 'leave')) continue
+        this.#store.told(session, one, isBack ? 'follow' : said)
+      }
+    } finally {
+      this.#beingTold.delete(session)
     }
+  }
+
+  #call(session: string, due: DueSession['due']): Promise<Following[] | undefined> {
+    const topics = due.map(({ topic }) => topic)
+    return callObject(
+      () => sessionObject(this.#env, session),
+      async (object) => object.changed(LISTEN_PROTOCOL, topics),
+      true,
+    )
   }
 
   async alarm(): Promise<void> {

@@ -36,7 +36,7 @@ export async function runKills({ bundleDir, ledger, kills, seed }) {
   await server.start()
   try {
     const elder = await new Client(world).open()
-    await elder.repeat('resources/subscribe', { uri: 'item://0' })
+    await elder.repeat('resources/subscribe', { uri: 'item://50' })
     elder.listen()
     const dead = []
     while (server.kills < kills) await episode(world, { kills, tally, elder, dead })
