@@ -1,5 +1,6 @@
 // Hubs made to be crashed, and changes that can be looked up: each is counted elsewhere before it is published.
 
+import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { notifier } from '../../durable-objects/ports.ts'
@@ -20,8 +21,8 @@ const orders = new Map<CrashPoint, Order>()
 const crashes: { [point: string]: number } = {}
 
 const SHARDS = 2
-/** How far away sessions are: how long a call to one takes, on its way there and back. */
-let farMs = 50
+/** How far away sessions are: how long a call to one takes at most, on its way there and back. */
+let farMs = Number((env as { FAR_MS?: string }).FAR_MS ?? 0)
 
 /** Hubs that can be crashed at chosen moments. */
 export function createKillableHubObject(server: Server) {

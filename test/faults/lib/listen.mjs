@@ -3,19 +3,28 @@
 // is stored of it all is gone after its time.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../../src/limits.ts'
-import { createRandom } from '../../support/random.mjs'
 import { CRASH_POINTS } from '../crash-points.ts'
-import { Activity } from './activity.mjs'
 import { startCutProxy } from './cut-proxy.mjs'
 import { alarmsOf, contentsOf, objectsOf, readObjects } from './disk.mjs'
-import { bodyOf, exchange, isCut } from './http.mjs'
-import { checkOutput, Tally } from './kills.mjs'
-import { LISTS, PlainListener, ResumingListener, SessionListener } from './listen-clients.mjs'
-import { delaysOf, judge } from './listen-judge.mjs'
+import { Tally } from './kills.mjs'
+import { LISTS, PlainListener, ResumingListener } from './listen-clients.mjs'
+import { delaysOf } from './listen-judge.mjs'
 import { checkJudge } from './listen-judge-check.mjs'
-import { KillableServer } from './server.mjs'
-import { LegacyClient, ModernClient } from './task-clients.mjs'
+import { changeAll, changeIn, publish, WAYS } from './listen-publish.mjs'
+import {
+  crash,
+  crashSession,
+  finish,
+  kill,
+  listen,
+  newWorld,
+  noteCrashes,
+  settle,
+  SHARDS,
+  stop,
+  TOPICS,
+} from './listen-world.mjs'
+import { ModernClient } from './task-clients.mjs'
 
 /** Where a kill is aimed, and how many ms later it falls at most. */
 const AIMS = [
@@ -44,30 +53,20 @@ const roughRounds = 9
 const tasksPerRound = 3
 /** After this no round begins any more, so that a busy machine gets to the end as well. */
 const roundsMs = 75_000
-/** Until everybody knows everything. A stream looks for its hub again after some seconds at most. */
-const settleMs = 15_000
+/** Until everybody knows everything. What fails again and again is tried less and less often: the platform's alarms too. */
+const settleMs = 25_000
 const aliveMs = 10_000
 /** The platform evicts after ten seconds without work. */
 const evictedMs = 12_500
 /** `limits.leaseMs` as the worker has it, and what makes telling a session take longer. */
 const leaseMs = 1_000
 const farMs = 3_200
-const SHARDS = 2
-const KINDS = [PlainListener, ResumingListener, SessionListener]
-const ITEMS = Array.from({ length: 16 }, (_, i) => `item://${100 + i}`)
-const TOPICS = [...LISTS, ...ITEMS]
-/** How something is published. */
-const WAYS = ['in the first Worker', 'in the second Worker', 'in a session', 'in a task', 'outside of a handler']
 /** A task that somebody listens to. */
 const PLAN = [
   { kind: 'step', name: 'before', ms: 50 },
   { kind: 'sleep', name: 'sleep', ms: 400 },
   { kind: 'step', name: 'after', ms: 50 },
 ]
-/** What is logged of a hub that crashes again and again: a call is tried three times. */
-const refusals = /^\{"event":"failure",.*"error":"(Error: a crash was asked for|ProtocolError: [^"]*: try again)".*\n/gm
-/** What the platform says of an object that is crashed in its alarm. */
-const crashNoise = /^.*jsg\.Error: a crash was asked for\n(?:stack: .*\n)?/gm
 
 /** @returns how many faults met what */
 export async function runListen({ bundleDir, ledger, changes, seed }) {
@@ -93,12 +92,8 @@ async function struck({ bundleDir, ledger, changes, seed }) {
     const end = Date.now() + roundsMs
     for (let i = 0; i < rounds && world.isWell && Date.now() < end; i++) {
       const strikes = i < smoothRounds ? SMOOTH : ROUGH
-      await round(world, {
-        changes: changes / rounds,
-        strikes,
-        tally,
-        last: CRASH_POINTS[(seed + i) % CRASH_POINTS.length],
-      })
+      const last = CRASH_POINTS[(seed + i) % CRASH_POINTS.length]
+      await round(world, { changes: changes / rounds, strikes, tally, last })
     }
     await probe(world)
     await stop(world)
@@ -107,75 +102,17 @@ async function struck({ bundleDir, ledger, changes, seed }) {
     await server.stop()
   }
   finish(world)
-  const delays = delaysOf(world)
-  for (const [name, share] of [
-    ['the half', 0.5],
-    ['99 of 100', 0.99],
-    ['all', 1],
-  ]) {
-    ledger.count(
-      `listen: ms from an answer until ${name} know`,
-      Math.round(delays.at(Math.ceil(share * delays.length) - 1)),
-    )
-  }
+  countDelays(world)
   return tally.rows()
 }
 
-/**
- * `rows` is what the judge is told, `newest` the newest version of each topic that was answered, `crashes` those of hubs
- * since the server was started; `isWell` until somebody is not told.
- */
-function newWorld({ bundleDir, ledger, seed, vars = {} }) {
-  const all = { LISTEN_SHARDS: String(SHARDS), RESUMABLE_LISTEN: 'on', ...vars }
-  const server = new KillableServer(bundleDir, { vars: all, workers: 2 })
-  const world = { server, ledger, activity: new Activity(), random: createRandom(seed), faults: 0, rows: [] }
-  Object.assign(world, { listeners: [], watchers: [], publishers: new Map(), newest: new Map(), crashes: {} })
-  Object.assign(world, { runs: 0, tasks: 0, isRough: false, isWell: true })
-  world.note = (row) => world.rows.push({ id: world.rows.length + 1, at: performance.now(), ...row })
-  world.versions = new Versions(world)
-  return world
-}
-
-/** What there is by now, looked up for everybody together: each sees what was there when it asked. */
-class Versions {
-  #world
-  #client
-  #last = Promise.resolve()
-  #next
-
-  constructor(world) {
-    this.#world = world
-  }
-
-  read() {
-    this.#next ??= this.#last.then(() => {
-      this.#next = undefined
-      return (this.#last = this.#look())
-    })
-    return this.#next
-  }
-
-  async #look() {
-    this.#client ??= new ModernClient(this.#world)
-    const { content } = await this.#client.tool('effects', { prefix: 'topic/' })
-    const entries = Object.entries(JSON.parse(content[0].text))
-    return Object.fromEntries(entries.map(([key, version]) => [key.slice('topic/'.length), version]))
-  }
-}
-
-/** Begins to listen: so many of each kind, some of them as somebody, half of them over connections that may be cut. */
-async function listen(world, each, mayBeCut) {
-  const { random } = world
-  for (const Kind of KINDS) {
-    for (let i = 0; i < each; i++) {
-      const topics = TOPICS.filter(() => random.chance(0.45))
-      const who = i % 3 === 0 ? {} : { principal: `${Kind.name}-${i}` }
-      const about = { name: `${Kind.name}-${i}`, topics, mayBeCut: mayBeCut && i % 2 === 0, seed: random.int(2 ** 31) }
-      world.listeners.push(new Kind(world, { ...about, ...who }))
-    }
-  }
-  for (const listener of world.listeners) listener.start()
-  await Promise.all(world.listeners.map(({ ready }) => ready))
+/** How long it takes until who listens knows of a change, faults and all. */
+function countDelays(world) {
+  const delays = delaysOf(world)
+  const share = (part) => Math.round(delays[Math.ceil(part * delays.length) - 1])
+  world.ledger.count('listen: ms from an answer until half of them know', share(0.5))
+  world.ledger.count('listen: ms from an answer until 99 of 100 know', share(0.99))
+  world.ledger.count('listen: ms from an answer until all know', share(1))
 }
 
 /** Publishes for a while, strikes meanwhile and at the end, and waits until everybody knows everything. */
@@ -192,7 +129,7 @@ async function round(world, { changes, strikes, tally, last }) {
   await Promise.all(WAYS.map((way) => changeIn(world, way, often)))
   // A call is tried again at once, a session only after a second.
   const times = random.between(1, last.includes('told') || last.includes('alarm') ? 3 : 8)
-  await crash(world, { point: last, times, afterMs: random.pick([0, 5, 50, 150]) })
+  await crash(world, { isEnough: true, point: last, times, afterMs: random.pick([0, 5, 50, 150]) })
   await changeIn(world, random.pick(WAYS), once)
   if (world.isRough && random.chance(0.6)) await (random.chance(0.5) ? kill(world) : strike(world, 'kill', tally))
   world.isRough = false
@@ -221,96 +158,6 @@ async function watchTask(world, i) {
   await listener.stop()
 }
 
-/** Changes all kinds of things in all kinds of ways. */
-async function publish(world, changes) {
-  const { random } = world
-  const left = Array.from({ length: changes }, () => random.pick(TOPICS))
-  const work = WAYS.map(async (way) => {
-    const publisher = await publisherFor(world, way)
-    for (let topic = left.pop(); topic !== undefined; topic = left.pop()) {
-      await change(world, topic, publisher)
-      await sleep(random.between(20, 300))
-    }
-  })
-  await Promise.all(work)
-}
-
-/** Changes everything once, in one of all ways. */
-async function changeAll(world) {
-  await Promise.all(TOPICS.map((topic, i) => changeIn(world, WAYS[i % WAYS.length], topic)))
-}
-
-async function changeIn(world, way, topic) {
-  await change(world, topic, await publisherFor(world, way))
-}
-
-function publisherFor(world, way) {
-  const { publishers } = world
-  if (!publishers.has(way)) publishers.set(way, newPublisher(world, way))
-  return publishers.get(way)
-}
-
-/** Changes a topic. Gives the version, or undefined where nobody knows whether it was. */
-async function newPublisher(world, way) {
-  const { ports } = world.server
-  if (way === 'outside of a handler') {
-    return { waits: true, change: (topic) => changeOutside(world, ports[1], topic) }
-  }
-  const client =
-    way === 'in a session'
-      ? new LegacyClient(world)
-      : new ModernClient(world, { port: ports[way === 'in the first Worker' ? 0 : 1] })
-  await client.open()
-  if (way === 'in a task') return { change: (topic) => changeInTask(client, topic) }
-  const change = async (topic) => {
-    const { result, error } = (await client.askOrNot('tools/call', { name: 'change', arguments: { topic } })) ?? {}
-    world.ledger.check('no internal error', error === undefined, () => JSON.stringify(error))
-    return result && result.isError !== true ? Number(result.content[0].text) : undefined
-  }
-  return { change }
-}
-
-async function changeInTask(client, topic) {
-  const { taskId } = (await client.create('change_in_task', { topic })) ?? {}
-  for (const end = Date.now() + settleMs; taskId !== undefined && Date.now() < end; await sleep(50)) {
-    const { status, outcome } = (await client.look(taskId)) ?? {}
-    if (status === 'completed') return Number(outcome.text)
-    if (status !== 'working') return undefined
-  }
-  return undefined
-}
-
-/** The same as code outside of a handler does. */
-async function changeOutside({ ledger }, port, topic) {
-  try {
-    const response = await exchange({ port, method: 'POST', path: `/change?topic=${encodeURIComponent(topic)}` })
-    const text = await bodyOf(response)
-    if (text === undefined) return undefined
-    ledger.check('no 5xx but 503', response.statusCode === 200, () => `/change: ${response.statusCode} ${text}`)
-    return response.statusCode === 200 ? Number(text) : undefined
-  } catch (error) {
-    if (!isCut(error)) throw error
-    return undefined
-  }
-}
-
-async function change(world, topic, publisher) {
-  const { activity, newest } = world
-  const operation = {}
-  const from = world.note({ event: 'publishes', topic })
-  activity.set(operation, 'publishing')
-  const began = performance.now()
-  const version = await publisher.change(topic)
-  const tookMs = performance.now() - began
-  activity.set(operation, version === undefined ? undefined : 'answered')
-  setTimeout(() => activity.set(operation), 2 * limits.hubWindowMs)
-  if (version === undefined) return world.ledger.count('listen: changes that were not answered')
-  // An answer waits for so long until its changes are stored.
-  const isStored = publisher.waits === true || tookMs < limits.publishWaitMs
-  world.note({ event: 'published', topic, version, from, isStored })
-  if (isStored) newest.set(topic, Math.max(version, newest.get(topic) ?? 0))
-}
-
 async function strike(world, kind, tally) {
   const { random, activity, listeners } = world
   await sleep(random.between(...pauseMs))
@@ -336,68 +183,12 @@ async function strike(world, kind, tally) {
   }
 }
 
-/** @param downMs how long it is down at least */
-async function kill(world, downMs = 0) {
-  world.crashes = {}
-  world.ledger.count('listen: kills')
-  world.note({ event: 'kill' })
-  await world.server.kill(() => sleep(downMs))
-  world.note({ event: 'up' })
-}
-
-/** Crashes a hub at once, or the next that comes to a point, and notes those that were. */
-async function crash(world, args) {
-  const { kills } = world.server
-  const message = await new ModernClient(world).askOrNot('tools/call', { name: 'crash_hub', arguments: args })
-  if (!message?.result || world.server.kills !== kills) return
-  const crashes = JSON.parse(message.result.content[0].text)
-  for (const [point, times] of Object.entries(crashes)) {
-    for (let known = world.crashes[point] ?? 0; known < times; known++) {
-      world.note({ event: 'crash' })
-      world.ledger.count(`listen: hub crashes ${point}`)
-    }
-  }
-  world.crashes = crashes
-}
-
-/** Notes the crashes until now: when it is killed the server forgets them. */
-const noteCrashes = (world) => crash(world, {})
-
-/** Ends the object of a session, and leaves the Worker that holds its stream. */
-async function crashSession(world, { name, client }) {
-  world.note({ event: 'hit', listener: name })
-  const response = await client.post({ method: 'tools/call', params: { name: 'crash', arguments: {} } })
-  response?.resume()
-}
-
-/** Waits until everybody knows of all that was answered. */
-async function settle(world, ms) {
-  const { listeners, newest } = world
-  const isKnown = ({ isStopped, topics, known }) =>
-    isStopped || topics.every((topic) => (known.get(topic) ?? 0) >= (newest.get(topic) ?? 0))
-  const end = Date.now() + ms
-  while (!listeners.every(isKnown) && Date.now() < end) await sleep(20)
-  world.isWell &&= listeners.every(isKnown)
-  world.note({ event: 'settled' })
-}
-
 /** Nothing is struck any more, and everything changes once. */
 async function probe(world) {
   await crash(world, { isEnough: true })
   world.note({ event: 'probe' })
   await changeAll(world)
   await settle(world, aliveMs)
-}
-
-async function stop({ listeners }) {
-  await Promise.all(listeners.map((listener) => listener.stop()))
-}
-
-/** Judges what there was, when the server has stopped. */
-function finish({ rows, listeners, watchers, ledger, server }) {
-  const all = [...listeners, ...watchers].map(({ name, kind, topics }) => ({ name, kind, topics }))
-  judge({ rows, listeners: all }, ledger)
-  for (const output of server.outputs) checkOutput(ledger, output.replaceAll(crashNoise, '').replaceAll(refusals, ''))
 }
 
 /** Hubs that are evicted while everybody listens, and woken by what is then crashed or not. */

@@ -31,13 +31,14 @@ export async function runWaits({ bundleDir, ledger, seed }) {
 
 /** A question and a standalone stream wait while their object is gone, on the connections they had. */
 async function evictions(world) {
-  await Promise.all(Array.from({ length: sessions }, () => evicted(world)))
+  await Promise.all(Array.from({ length: sessions }, (_, item) => evicted(world, item)))
 }
 
-async function evicted(world) {
+/** @param item what no other session watches */
+async function evicted(world, item) {
   const { ledger } = world
   const client = await new Client(world).open()
-  await client.repeat('resources/subscribe', { uri: 'item://1' })
+  await client.repeat('resources/subscribe', { uri: `item://${item}` })
   const listener = client.listen()
   await listener.transcript.placed
   let born
@@ -53,9 +54,9 @@ async function evicted(world) {
   const effects = Object.values(await effectsOf(client, `evicted-${client.tag}`))
   ledger.check('effects happen once over an eviction', effects.join() === '1,1,1', () => effects.join())
   await sleep(evictedMs)
-  await client.call('touch', () => ({ item: 1 }))
+  await client.call('touch', () => ({ item }))
   for (const end = Date.now() + 5_000; listener.items.length === 0 && Date.now() < end;) await sleep(20)
-  const isThere = listener.items.join() === '1' && listener.gets === 1
+  const isThere = listener.items.join() === String(item) && listener.gets === 1
   ledger.check(
     'an idle stream survives the eviction of its object',
     isThere,
