@@ -7,6 +7,9 @@ const fixtureTests = 'test/conformance/**/*.test.ts'
 
 // The tests say what they need: neither [vars] nor .dev.vars of a fork may change what they see.
 const bindings = {
+  AUTH: 'none',
+  // Tests share one address, and make more calls than one caller may.
+  RATE_LIMIT: 'off',
   SESSIONS: 'optional',
   SSE_PRIMING: 'on',
   DEAD_SESSION_GET: '404',

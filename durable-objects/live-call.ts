@@ -17,7 +17,7 @@ import type { Topic } from '../src/protocol/topic.ts'
 import { Publisher } from '../src/server/publisher.ts'
 import type { Ask, InputRequest } from '../src/server/ports.ts'
 import type { TaskPort } from '../src/server/task-port.ts'
-import { endlessMessage, tooLargeMessage } from './session-methods.ts'
+import { authOf, endlessMessage, tooLargeMessage } from './session-methods.ts'
 
 /** A question on its way to the client. */
 export interface OpenAsk {
@@ -152,7 +152,7 @@ export class LiveCall {
         request,
         revision: { version: facts.version, named: true },
         client: facts.client,
-        auth: { principal: facts.principal },
+        auth: authOf(this.call),
         env: this.#host.env,
         requestId,
         ...(trace && { trace }),

@@ -8,6 +8,7 @@ import { callObject, reach, sessionObject, type SessionStub } from './objects.ts
 import { interruptedMessage, mayRepeat } from './session-methods.ts'
 
 export { listenPort, notifier } from './listen-port.ts'
+export { quotaPort } from './quota-port.ts'
 export { taskPort } from './task-port.ts'
 
 /** Sealing keys from the one `KeyRingObject`. */
@@ -29,13 +30,13 @@ export function sessionPort(server: Server): SessionPort {
   ): Promise<T> => callObject(() => sessionObject(env, id), use, isIdempotent)
   return {
     newId: (env) => env.SESSION.newUniqueId().toString(),
-    async request(env, sent) {
+    async request(env, sent, token) {
       const isRepeatable = mayRepeat(server, sent.request)
       try {
         return await call(
           env,
           sent.facts.objectId,
-          async (object) => (await object.request(sent)) as SessionReply,
+          async (object) => (await object.request(sent, token)) as SessionReply,
           isRepeatable,
         )
       } catch (error) {

@@ -1,6 +1,6 @@
 // The methods that are about the session itself, and what may be done with a call whose handler died.
 
-import type { SessionReply } from '../src/http/session-call.ts'
+import type { SessionCall, SessionReply } from '../src/http/session-call.ts'
 import { limits } from '../src/limits.ts'
 import { ProtocolError } from '../src/protocol/errors.ts'
 import type { JsonObject, JsonRpcRequest } from '../src/protocol/json-rpc.ts'
@@ -11,6 +11,11 @@ import type { Auth } from '../src/server/ports.ts'
 import { findResource } from '../src/server/run.ts'
 import type { Server } from '../src/server/define-server.ts'
 import type { EventLog } from './event-log.ts'
+
+/** Who makes a call. A Worker, or a stored call, of a version before this says only which principal. */
+export function authOf({ auth, facts }: Pick<SessionCall, 'facts'> & Partial<SessionCall>): Auth {
+  return auth ?? { principal: facts.principal }
+}
 
 /** Changes what a session keeps. @throws {ProtocolError} when the parameters do not fit */
 export type OwnMethod = (log: EventLog, server: Server, params: JsonObject, auth: Auth) => void

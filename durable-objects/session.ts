@@ -3,6 +3,7 @@
 // @see 2025-11-25 basic/transports
 
 import { DurableObject } from 'cloudflare:workers'
+import { isStandalone } from '../src/http/session.ts'
 import { CLOSE, SESSION_PROTOCOL, STANDALONE, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
 import { logOf } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
@@ -19,6 +20,7 @@ import {
   subjectOf,
   type Topic,
 } from '../src/protocol/topic.ts'
+import { noteToken } from '../src/server/access-token.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
@@ -30,7 +32,7 @@ import { EventLog, fits, NEVER, type StoredAsk, type StoredCall } from './event-
 import type { Following } from './hub-store.ts'
 import { listenPort, type Hubs } from './listen-port.ts'
 import { LiveCall, type CallHost, type OpenAsk } from './live-call.ts'
-import { interruptedMessage, mayRepeat, OWN_METHODS, refused } from './session-methods.ts'
+import { authOf, interruptedMessage, mayRepeat, OWN_METHODS, refused } from './session-methods.ts'
 import { Streams } from './streams.ts'
 import { taskPort } from './task-port.ts'
 import { TaskWaits, type WaitsHost } from './task-waits.ts'
@@ -41,8 +43,8 @@ export function createSessionObject(server: Server, hubs: Hubs = listenPort()) {
     readonly #session = new Session(server, this.ctx, this.env, hubs)
 
     /** Answers a request, or says which stream its answer will be on. */
-    request(call: SessionCall): Promise<SessionReply> {
-      return this.#session.request(call)
+    request(call: SessionCall, token?: string): Promise<SessionReply> {
+      return this.#session.request(call, token)
     }
 
     /** Takes a notification. @returns false when the session has ended */
@@ -137,8 +139,9 @@ export class Session implements CallHost, WaitsHost {
     this.#waits = new TaskWaits(this, this.#log)
   }
 
-  /** Answers a request. */
-  async request(call: SessionCall): Promise<SessionReply> {
+  /** Answers a request. @param token the one its caller came with: kept no longer than its handler runs */
+  async request(call: SessionCall, token?: string): Promise<SessionReply> {
+    if (token !== undefined) noteToken(authOf(call), token)
     if (this.#log.endedUntil !== undefined) return { kind: 'gone' }
     if (call.protocol !== SESSION_PROTOCOL) return { kind: 'busy' }
     this.#touch()
@@ -398,10 +401,10 @@ export class Session implements CallHost, WaitsHost {
   }
 
   async #answerOwn(call: SessionCall): Promise<SessionReply> {
-    const { request, facts, requestId } = call
+    const { request, requestId } = call
     const { method, params } = request
     try {
-      OWN_METHODS.get(method)!(this.#log, this.server, params, facts)
+      OWN_METHODS.get(method)!(this.#log, this.server, params, authOf(call))
     } catch (error) {
       if (error instanceof ProtocolError) return refused(request, error)
       // Thrown by what says who may see a resource, which an author wrote.
@@ -573,11 +576,6 @@ export class Session implements CallHost, WaitsHost {
 
 /** A call as it is kept. One that is too large is kept without its parameters, and cannot be entered again. */
 type KeptCall = SessionCall & { isCut?: true }
-
-/** True for a connection of the standalone stream. A cursor says itself which stream it is of. */
-function isStandalone(stream: number, after: string | undefined): boolean {
-  return (after === undefined ? stream : Number(after.split('.')[1])) === STANDALONE
-}
 
 function storable(call: SessionCall): string {
   const text = JSON.stringify(call)

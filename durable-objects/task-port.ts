@@ -22,6 +22,7 @@ export function taskPort(): TaskObjects {
     create: (env, call) => create(env, call, port.newId(env)),
     start: (env, taskId) => ask(env, taskId, (object) => object.start()),
     get: (env, owner, taskId) => ask(env, taskId, async (object) => (await object.get(owner)) as Found),
+    scopesOf: (env, owner, taskId) => ask(env, taskId, async (object) => [...((await object.scopesOf(owner)) ?? [])]),
     listen: async (env, owner, taskId) => (await ask(env, taskId, (object) => object.listen(owner))) === true,
     async answer(env, owner, taskId, responses) {
       const taken = await ask(env, taskId, (object) => object.answer(owner, responses))

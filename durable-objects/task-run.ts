@@ -175,6 +175,7 @@ export class TaskRun {
       requestId,
       client,
       auth,
+      isAdmitted: true,
       env: host.env,
       ...(trace && { trace }),
       ...(progressToken !== undefined && { progressToken }),

@@ -16,6 +16,8 @@ export interface TaskRecord {
   /** The request it was made by, and its tool: for the log. */
   requestId: string
   name: string
+  /** Those of the tool when the task was made. */
+  scopes?: readonly string[]
   state: TaskState
   /** The last progress that was reported. */
   progress?: number

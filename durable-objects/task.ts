@@ -53,6 +53,11 @@ export function createTaskObject(server: Server, hubs: ListenPort = listenPort()
       return this.#task.get(owner)
     }
 
+    /** What a token of its owner must be good for. */
+    scopesOf(owner: TaskOwner): readonly string[] | undefined {
+      return this.#task.scopesOf(owner)
+    }
+
     /** Publishes its changes from now on. @returns false for who is not its owner */
     listen(owner: TaskOwner): boolean {
       return this.#task.listen(owner)
@@ -142,12 +147,14 @@ export class Task implements RunHost {
     const known = this.#store.record
     if (known) return known.state
     const { form, auth, session, requestId, params, ttlMs, pollIntervalMs } = call
+    const { scopes } = this.server.tools.get(params['name'] as string) ?? {}
     const record: TaskRecord = {
       form,
       principal: auth.principal,
       ...(session !== undefined && { session }),
       requestId,
       name: params['name'] as string,
+      ...(scopes && { scopes }),
       state: created(Date.now(), ttlMs, pollIntervalMs),
       attempts: 0,
       isParked: false,
@@ -174,6 +181,17 @@ export class Task implements RunHost {
 
   get(owner: TaskOwner): TaskSnapshot | undefined {
     return this.#owned(owner) && this.#snapshot()
+  }
+
+  scopesOf(owner: TaskOwner): readonly string[] | undefined {
+    const record = this.#owned(owner)
+    return record && this.#scopesOf(record)
+  }
+
+  /** As its tool says now, or said when the task was made: a tool that is gone must not open what it did. */
+  #scopesOf({ name, scopes = [] }: TaskRecord): readonly string[] {
+    const tool = this.server.tools.get(name)
+    return tool ? (tool.scopes ?? []) : scopes
   }
 
   /** Publishes its changes from now on: most tasks nobody listens for, and they publish none. */
@@ -397,10 +415,11 @@ export class Task implements RunHost {
   }
 
   #snapshot(): TaskSnapshot {
-    const { state } = this.#store.record!
+    const record = this.#store.record!
+    const { state } = record
     const asks = state.phase === 'input_required' ? this.#store.openAsks().map(({ ask }) => ask) : []
     const outcome = state.phase === 'done' ? this.#store.outcome : undefined
-    return { state, asks, ...(outcome && { outcome }) }
+    return { state, asks, ...(outcome && { outcome }), scopes: this.#scopesOf(record) }
   }
 
   /**

@@ -135,6 +135,24 @@ export const limits = {
   reattachMs: 30_000,
   /** How long sealing keys live before the next is minted. Nothing sealed outlives one such period. */
   keyRotationMs: 30 * 24 * 60 * 60 * 1000,
+  /** An access token. Some providers put a hundred groups in theirs. */
+  tokenChars: 16 * 1024,
+  /** What an issuer calls a user or a program. OpenID Connect allows no more. */
+  subjectChars: 255,
+  /** One answer of an issuer: it must not hold up requests for longer. */
+  issuerFetchMs: 5_000,
+  /** How long keys and metadata of an issuer are used before they are fetched again: how long a removed key still works. */
+  issuerFreshMs: 5 * 60 * 1000,
+  /** The same while the issuer cannot be reached. */
+  issuerStaleMs: 15 * 60 * 1000,
+  /** How long an issuer that could not be reached is not asked again. */
+  issuerBackoffMs: 5_000,
+  /** How often in a row keys are fetched again because a token names an unknown one. */
+  issuerRefreshes: 10,
+  /** How soon after that once more. */
+  issuerRefreshMs: 6_000,
+  /** Tokens that an introspection or a service has said something of, kept in one isolate. */
+  knownTokens: 5_000,
   /** Freshness of lists that never change while a deployment lives. */
   listTtlMs: 5 * 60 * 1000,
 }

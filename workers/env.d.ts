@@ -11,6 +11,14 @@ declare namespace Cloudflare {
     LISTEN_HUB: DurableObjectNamespace<
       InstanceType<ReturnType<typeof import('../durable-objects/listen-hub.ts').createListenHubObject>>
     >
+    QUOTA_OBJECT: DurableObjectNamespace
+    CALLS?: RateLimit
+    AUTH?: string
+    AUTH_ISSUERS?: unknown
+    SCOPES_SUPPORTED?: string
+    LEGACY_AUTH_METADATA?: string
+    RATE_LIMIT?: string
+    QUOTA?: string
     PUBLIC_URL?: string
     ALLOWED_ORIGINS?: string
     STATE_KEYS?: string

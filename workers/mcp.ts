@@ -1,13 +1,14 @@
 // The Worker: puts the app's server, the ports and the routes together, and exports the object classes.
 
 import { createListenHubObject } from '../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, sessionPort, taskPort } from '../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../durable-objects/ports.ts'
 import { createSessionObject } from '../durable-objects/session.ts'
 import { createTaskObject } from '../durable-objects/task.ts'
 import { server } from '../src/app/server.ts'
 import { createApp } from '../src/http/app.ts'
 
 export { KeyRingObject } from '../durable-objects/key-ring.ts'
+export { QuotaObject } from '../durable-objects/quota.ts'
 export { PrincipalObject } from '../durable-objects/principal.ts'
 export { Notifier } from './notifier.ts'
 export { NotesObject } from '../src/app/notes/notes-object.ts'
@@ -22,4 +23,5 @@ export default createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })

@@ -19,4 +19,6 @@ export const server = defineServer({
   tools: [addNote, searchNotes, deleteNote, exportNotes],
   resources: [note, noteIndex],
   prompts: [reviewNote],
+  // Who may write may read.
+  scopeImplies: { 'notes:write': ['notes:read'] },
 })

@@ -1,21 +1,29 @@
-// The routes, and the order of checks: CORS → Origin → method → the endpoint. Every response carries CORS headers.
+// The routes, and the order of checks: CORS → Origin → method → who is calling → the endpoint. Every response carries CORS
+// headers. Open to everybody are preflights, the page for people, /health and what OAuth clients look up.
 
 import type { Context } from 'hono'
 import { Hono } from 'hono/tiny'
+import { Authenticator } from '../auth/authenticator.ts'
+import { discover } from '../auth/discovery.ts'
+import { METADATA_PATH, resourceMetadata, resourceUrl } from '../auth/protected-resource.ts'
+import { Refreshing } from '../auth/refreshing.ts'
 import { parseConfig, type Config } from '../config.ts'
 import { failure, report } from '../observability/sink.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { eraOfHeader } from '../protocol/era.ts'
+import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { Server } from '../server/define-server.ts'
 import { secretKeys } from '../server/keys.ts'
 import { ANONYMOUS, type Auth, type KeySource } from '../server/ports.ts'
 import { createSealer } from '../server/sealer.ts'
+import type { QuotaPort } from '../server/quota-port.ts'
 import type { ListenPort } from '../server/listen-port.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import { warnings } from '../server/warnings.ts'
 import { Endpoint, type Arrival } from './endpoint.ts'
-import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, PAGE_405_HEADERS, preflightHeaders } from './headers.ts'
+import { ALLOW, EMPTY_HEADERS, HTML_HEADERS, METADATA_HEADERS, PAGE_405_HEADERS, preflightHeaders } from './headers.ts'
 import { landingPage } from './landing.ts'
+import { GuessLimits } from './guess-limits.ts'
 import { refuseOrigin } from './origin.ts'
 import { errorResponse } from './respond.ts'
 import type { SessionPort } from './session.ts'
@@ -31,10 +39,12 @@ export interface AppOptions {
   tasks: TaskPort
   /** Where changes are published and listened to. */
   hubs: ListenPort
+  /** Where tool calls are counted, if there is a quota. */
+  quotas: QuotaPort
   /**
-   * Who sends a request to the endpoint: `{ principal }`. Sessions, tasks and `requestState` are bound to the principal.
-   * `{ principal: 'anonymous' }` is a stranger, as everybody is without it. `ProtocolError` refuses the request; anything
-   * else it throws is 503, and logged.
+   * Who sends a request to the endpoint, in place of what AUTH says, for deployments behind something that already knows.
+   * Sessions, tasks and `requestState` are bound to the `principal` it returns; `{ principal: 'anonymous' }` is a stranger.
+   * Without `scopes` a caller has none. `ProtocolError` refuses the request; anything else it throws is 503, and logged.
    */
   authenticate?: Authenticate
 }
@@ -63,32 +73,38 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
       return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(request))
     return handle({ request, env: c.env, execution: c.executionCtx, config, auth: ANONYMOUS })
   }
+  const authenticatorOf = perConfig((config) => {
+    return (
+      config.issuers &&
+      new Authenticator(config, config.issuers, scopesToBeginWith(server, config), new GuessLimits(config))
+    )
+  })
   /** The same for the endpoint, where it matters who is calling. */
-  const identified = (handle: (arrival: Arrival) => Response | Promise<Response>) => {
-    if (!authenticate) return checked(handle)
-    return checked(async (arrival) => {
+  const identified = (handle: (arrival: Arrival) => Response | Promise<Response>) =>
+    checked(async (arrival) => {
+      const { request, env, config } = arrival
+      const authenticator = authenticate ? { authenticate } : authenticatorOf(config)
+      if (!authenticator) return handle(arrival)
       try {
-        return await handle({ ...arrival, auth: await authenticate(arrival.request, arrival.env) })
+        return await handle({ ...arrival, auth: await authenticator.authenticate(request, env) })
       } catch (error) {
         const isRefusal = error instanceof ProtocolError
-        if (!isRefusal) report(failure(error, {}), arrival.config.log)
+        if (!isRefusal) report(failure(error, {}), config.log)
         // Who cannot be told apart now is let in as nobody.
         const answer = isRefusal
           ? error
           : new ProtocolError('Unavailable', 'It cannot be told now who is calling: try again')
-        return errorResponse(answer, eraOf(arrival.request))
+        return errorResponse(answer, eraOf(request))
       }
     })
-  }
 
   app.post(
     '/mcp',
     identified((arrival) => endpoint.post(arrival)),
   )
-  app.get(
-    '/mcp',
-    identified((arrival) => (wantsPage(arrival) ? page(server, arrival, 405) : endpoint.get(arrival))),
-  )
+  const get = identified((arrival) => endpoint.get(arrival))
+  const show = checked((arrival) => page(server, arrival, 405))
+  app.get('/mcp', (c) => (wantsPage(c.req.raw) ? show(c) : get(c)))
   app.delete(
     '/mcp',
     identified((arrival) => endpoint.delete(arrival)),
@@ -107,10 +123,16 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
     '/',
     checked((arrival) => page(server, arrival, 200)),
   )
+  const document = checked(({ request, config }) => metadata(server, request, config))
+  for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`]) app.get(path, document)
+  const issuerOf = perConfig(({ issuers, legacyAuthMetadata }) => {
+    const [first] = legacyAuthMetadata ? (issuers ?? []) : []
+    return first && new Refreshing((signal) => discover(first.issuer, signal))
+  })
+  const issuer = checked(({ config }) => issuerMetadata(issuerOf(config), config))
+  for (const path of [ISSUER_PATH, `${ISSUER_PATH}/mcp`]) app.get(path, issuer)
   app.get('/health', () => new Response('ok', { headers: EMPTY_HEADERS }))
-  app.notFound(
-    checked(() => new Response('Not found: the MCP endpoint is /mcp', { status: 404, headers: EMPTY_HEADERS })),
-  )
+  app.notFound(checked(() => notFound()))
   app.onError((error) => {
     report(failure(error, {}))
     return errorResponse(new ProtocolError('InternalError', 'Internal error'), 'modern')
@@ -119,17 +141,67 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
 }
 
 /** True for a browser. A client that names the type of streams wants one of those, whatever else it takes. */
-function wantsPage({ request }: Arrival): boolean {
-  const accept = request.headers.get('accept')?.toLowerCase() ?? ''
+function wantsPage({ headers }: Request): boolean {
+  const accept = headers.get('accept')?.toLowerCase() ?? ''
   return accept.includes('text/html') && !accept.includes('text/event-stream')
 }
 
 function page(server: Server, { request, config }: Arrival, status: 200 | 405): Response {
   const endpoint = new URL('/mcp', config.publicUrl ?? request.url).href
-  return new Response(landingPage(server, endpoint), {
+  // Instructions are for who may call.
+  const shown = config.issuers ? { ...server, instructions: undefined } : server
+  return new Response(landingPage(shown, endpoint), {
     status,
     headers: status === 405 ? PAGE_405_HEADERS : HTML_HEADERS,
   })
+}
+
+/** The document about this server as a protected resource. @see RFC 9728, 3 */
+function metadata(server: Server, request: Request, config: Config): Response {
+  if (!config.issuers) return notFound()
+  const issuers = config.issuers.map(({ issuer }) => issuer)
+  const resource = resourceUrl(config, request.url)
+  const document = resourceMetadata(server, resource, issuers, scopesToBeginWith(server, config))
+  return Response.json(document, { headers: METADATA_HEADERS })
+}
+
+/**
+ * Clients of 2025-03-26 look for the metadata of the issuer at this server, which then was thought to be one. Sent itself, since
+ * many follow no redirect to another origin. @see 2025-03-26 basic/authorization, Server Metadata Discovery
+ */
+async function issuerMetadata(issuer: Refreshing<JsonObject> | undefined, { log }: Config): Promise<Response> {
+  if (!issuer) return notFound()
+  try {
+    return Response.json(await issuer.get(), { headers: METADATA_HEADERS })
+  } catch (error) {
+    report(failure(error, {}), log)
+    return errorResponse(
+      new ProtocolError('Unavailable', 'The issuer of tokens cannot be reached: try again'),
+      'modern',
+    )
+  }
+}
+
+const ISSUER_PATH = '/.well-known/oauth-authorization-server'
+
+/** What a host should ask the user for at first. Unless somebody chose, all there is: some hosts cannot ask for more later. */
+function scopesToBeginWith(server: Server, { scopesSupported, issuers }: Config): readonly string[] {
+  // As the first issuer calls them, which is the one that clients try first.
+  const { scopePrefix = '' } = issuers?.[0] ?? {}
+  return (scopesSupported ?? [...server.scopes]).map((scope) => scopePrefix + scope)
+}
+
+function notFound(): Response {
+  return new Response('Not found: the MCP endpoint is /mcp', { status: 404, headers: EMPTY_HEADERS })
+}
+
+/** Makes something of a configuration once, and keeps it as long as that stays the same. */
+function perConfig<T>(make: (config: Config) => T): (config: Config) => T {
+  let known: { config: Config; made: T } | undefined
+  return (config) => {
+    if (known?.config !== config) known = { config, made: make(config) }
+    return known.made
+  }
 }
 
 /** Parses the configuration once per environment. A broken one answers 503 and says in the log which variable it is. */

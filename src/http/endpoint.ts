@@ -12,10 +12,12 @@ import {
   type JsonRpcRequest,
 } from '../protocol/json-rpc.ts'
 import { resultMessage } from '../protocol/messages.ts'
+import type { TaskForm } from '../protocol/task.ts'
 import type { Server } from '../server/define-server.ts'
 import { isAnonymous, type Auth, type CallPort } from '../server/ports.ts'
 import { Publisher } from '../server/publisher.ts'
 import type { ListenPort } from '../server/listen-port.ts'
+import type { QuotaPort } from '../server/quota-port.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import { parseAccept, type Accepted } from './accept.ts'
@@ -26,8 +28,10 @@ import { SSE_HEADERS } from './headers.ts'
 import { Listens } from './listen.ts'
 import { answerLegacy, checkMethod, handshakeResult, NO_SESSION, parseHandshake } from './legacy.ts'
 import { LISTEN, ModernEndpoint, type Admitted } from './modern.ts'
+import { CallLimits } from './rate-limit.ts'
 import { RequestLog } from './request-log.ts'
 import { acceptedResponse, errorFinal, errorResponse, toProtocolError } from './respond.ts'
+import { ScopeCheck } from './scope-check.ts'
 import { Sessions, type SessionArrival, type SessionPort } from './session.ts'
 
 /** One HTTP request and what came with it. */
@@ -57,6 +61,7 @@ export interface Ports {
   sessions: SessionPort
   tasks: TaskPort
   hubs: ListenPort
+  quotas: QuotaPort
 }
 
 /** The handler of one server's endpoint. */
@@ -67,14 +72,18 @@ export class Endpoint {
   readonly #tasks: TaskPort
   readonly #hubs: ListenPort
   readonly #listens: Listens
+  readonly #scopes: ScopeCheck
+  readonly #limits: CallLimits
 
-  constructor(server: Server, sealer: Sealer, { sessions, tasks, hubs }: Ports) {
+  constructor(server: Server, sealer: Sealer, { sessions, tasks, hubs, quotas }: Ports) {
     this.#server = server
     this.#tasks = tasks
     this.#hubs = hubs
     this.#listens = new Listens(server, sealer, hubs, tasks)
     this.#modern = new ModernEndpoint(server, sealer, tasks)
     this.#sessions = new Sessions(sessions, sealer)
+    this.#scopes = new ScopeCheck(server, tasks)
+    this.#limits = new CallLimits(server, quotas)
   }
 
   /** Answers a POST. Never rejects: what cannot be answered is an error response. */
@@ -97,6 +106,7 @@ export class Endpoint {
       try {
         const session = await this.#sessionOf(arrival)
         if (!session) throw notAllowed()
+        await this.#limits.session(arrival)
         return await this.#sessions.listen(session, headers.get('last-event-id'))
       } catch (error) {
         const isDead = error instanceof ProtocolError && error.kind === 'SessionNotFound'
@@ -110,6 +120,7 @@ export class Endpoint {
     return guarded(arrival, async () => {
       const session = await this.#sessionOf(arrival)
       if (!session) throw notAllowed()
+      await this.#limits.session(arrival)
       await this.#sessions.end(session)
       return acceptedResponse(204)
     })
@@ -124,7 +135,7 @@ export class Endpoint {
     const version = headers.get('mcp-protocol-version')
     checkHeader(version)
     if (config.sessions === 'off' || eraOfHeader(version) === 'modern') return undefined
-    if (id !== null) return { env, config, facts: await this.#sessions.open(env, id, auth) }
+    if (id !== null) return { env, config, auth, facts: await this.#sessions.open(env, id, auth) }
     if (config.sessions === 'optional') return undefined
     throw new ProtocolError('SessionRequired', 'Invalid request: Mcp-Session-Id is missing, initialize first')
   }
@@ -174,19 +185,35 @@ export class Endpoint {
       if (classified.era === 'modern') {
         const admitted = this.#modern.admit(message, classified.version, arrival.request.headers)
         log.client = admitted.envelope.clientInfo
+        await this.#allow([message], 'extension', arrival)
         if (message.method === LISTEN) return await this.#listen(incoming, admitted)
         const known = this.#modern.known(admitted, arrival.config)
         if (!known) return await this.#stateless({ ...incoming, admitted })
         log.answered(known.status)
         return Exchange.respond(accepted, known)
       }
-      if (message.method === 'initialize') return await this.#stateless(incoming)
-      const session = await this.#sessionOf(arrival)
+      const isHandshake = message.method === 'initialize'
+      const session = isHandshake ? undefined : await this.#sessionOf(arrival)
+      await this.#allow([message], '2025-11-25', arrival)
+      if (isHandshake) return await this.#stateless(incoming)
       return session ? await this.#inSession(incoming, session) : await this.#stateless(incoming)
     } catch (thrown) {
       const { message: text, status, headers } = failed(thrown, era, message, log)
       return new Response(text as string, { status, ...(headers && { headers }) })
     }
+  }
+
+  /**
+   * Says whether the requests of one POST may be made, all or none, before anything happens.
+   * @throws {ProtocolError} TooManyRequests, InsufficientScope or Unavailable
+   */
+  async #allow(requests: readonly JsonRpcRequest[], form: TaskForm, arrival: Arrival): Promise<void> {
+    const limited = this.#limits.requests(arrival, requests)
+    if (limited) await limited
+    const checked = this.#scopes.check(requests, form, arrival)
+    if (checked) await checked
+    const taken = this.#limits.quota(arrival, requests)
+    if (taken) await taken
   }
 
   async #listen({ arrival, accepted, log }: Incoming, admitted: Admitted): Promise<Response> {
@@ -225,6 +252,7 @@ export class Endpoint {
     const session = await this.#sessionOf(arrival)
     const version = arrival.request.headers.get('mcp-protocol-version')
     const { requests, notifications, answers } = checkBatch(body, session ? session.facts.version : version)
+    await this.#allow(requests, '2025-11-25', arrival)
     for (const answer of answers) if (session) await this.#sessions.answered(session, answer)
     for (const { method, params } of notifications) if (session) await this.#sessions.notified(session, method, params)
     if (requests.length === 0) return acceptedResponse()

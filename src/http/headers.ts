@@ -37,6 +37,9 @@ export const SSE_HEADERS = new Headers({
 
 export const EMPTY_HEADERS = new Headers({ ...CORS, 'cache-control': 'no-store' })
 
+/** What OAuth clients look up changes with deployments only. */
+export const METADATA_HEADERS = new Headers({ ...CORS, 'cache-control': 'public, max-age=300' })
+
 /** Headers for a human-readable answer. */
 export const HTML_HEADERS = new Headers({
   ...CORS,

@@ -7,7 +7,7 @@ const STYLE =
   'body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code{font-size:1.1em}'
 
 /** Says what this is and which URL to paste into a host. What is put in is escaped. */
-export function landingPage({ info, instructions }: Server, endpoint: string): string {
+export function landingPage({ info, instructions }: Pick<Server, 'info' | 'instructions'>, endpoint: string): string {
   const title = info.title ?? info.name
   const page = html`<!doctype html>
     <html lang="en">

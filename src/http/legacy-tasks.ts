@@ -13,6 +13,7 @@ import type { TaskSnapshot } from '../protocol/task.ts'
 import type { Server } from '../server/define-server.ts'
 import { isAnonymous, type Auth, type Call } from '../server/ports.ts'
 import { findTool } from '../server/run.ts'
+import { mayUse } from '../server/scopes.ts'
 import type { TaskOwner, TaskPort } from '../server/task-port.ts'
 import { isFinal, unknownTask } from '../server/tasks.ts'
 import { toTask } from './tasks.ts'
@@ -55,10 +56,11 @@ export async function createTask(
 /** Answers the methods about tasks. @throws {ProtocolError} as every request */
 export async function answerTaskMethod(
   tasks: TaskPort,
+  server: Server,
   { method, params, auth, env, port }: Call,
 ): Promise<JsonObject> {
   const owner = ownerOf(auth)
-  if (method === 'tasks/list') return listTasks(tasks, env, auth, cursorParam(params))
+  if (method === 'tasks/list') return listTasks(tasks, server, env, auth, cursorParam(params))
   const taskId = stringParam(params, 'taskId')
   switch (method) {
     case 'tasks/get': {
@@ -85,6 +87,7 @@ export async function answerTaskMethod(
 
 async function listTasks(
   tasks: TaskPort,
+  server: Server,
   env: Cloudflare.Env,
   auth: Auth,
   cursor: string | undefined,
@@ -92,8 +95,9 @@ async function listTasks(
   // Nobody's tasks could be told from anybody's. @see Security Considerations, Task Isolation and Access Control
   if (isAnonymous(auth)) throw new ProtocolError('MethodNotFound', 'Method not found: tasks/list')
   const { tasks: found, nextCursor } = await tasks.list(env, ownerOf(auth), cursor)
+  const shown = found.filter(({ snapshot }) => mayUse(server.scopeImplies, auth, snapshot.scopes))
   return {
-    tasks: found.map(({ taskId, snapshot }) => legacyTask(taskId, snapshot)),
+    tasks: shown.map(({ taskId, snapshot }) => legacyTask(taskId, snapshot)),
     ...(nextCursor !== undefined && { nextCursor }),
   }
 }

@@ -124,7 +124,7 @@ async function dispatched(server: Server, legacy: LegacyCall): Promise<JsonObjec
     ...(progressToken !== undefined && { progressToken }),
     askTtlMs: limits.askTtlMs,
   }
-  if (methodIn('legacy', method)?.family === 'tasks') return answerTaskMethod(tasks, call)
+  if (methodIn('legacy', method)?.family === 'tasks') return answerTaskMethod(tasks, server, call)
   if (method === 'tools/call' && knowsTasks(server, revision.version)) {
     const task = await createTask(tasks, server, call, session)
     if (task) return task

@@ -12,7 +12,7 @@ import type { TaskSnapshot } from '../protocol/task.ts'
 import { changeNotification, isTaskTopic, subjectOf, type Topic } from '../protocol/topic.ts'
 import type { HubFrame, ListenRefusal } from '../server/listen-port.ts'
 import { isFinal } from '../server/tasks.ts'
-import { openSse, type SseStream } from './sse.ts'
+import { openSse, remainingMs, type SseStream } from './sse.ts'
 
 /** What a stream is about, and how it gets what it needs. */
 export interface ListenOptions {
@@ -27,6 +27,8 @@ export interface ListenOptions {
   taskIds: readonly string[] | undefined
   /** Where the client was before. */
   after: number | undefined
+  /** When the token ends it was asked for with, ms since the epoch. */
+  endsAt?: number | undefined
   /** The event id of a cursor, for clients that want ids. */
   eventId?: (cursor: number) => string
   /** Connects to the hub. @throws when it cannot be reached */
@@ -101,7 +103,8 @@ export class ListenStream {
     const { id, filter, taskIds } = this.#options
     this.#out = openSse(limits.idleKeepAliveMs, () => this.#leave())
     // Jittered, so that streams which began together do not end together.
-    this.#age = setTimeout(() => this.#end(), limits.streamMaxAgeMs * (0.9 + Math.random() / 5))
+    const ageMs = Math.min(limits.streamMaxAgeMs * (0.9 + Math.random() / 5), remainingMs(this.#options.endsAt))
+    this.#age = setTimeout(() => this.#end(), ageMs)
     const early = this.#early
     this.#early = []
     this.#seen = this.#cursor ??= early[0]!.cursor

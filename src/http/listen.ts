@@ -19,6 +19,7 @@ import { findResource } from '../server/run.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { TaskPort } from '../server/task-port.ts'
 import type { Accepted } from './accept.ts'
+import { ownerOf } from './caller.ts'
 import { SSE_HEADERS } from './headers.ts'
 import { ListenStream } from './listen-stream.ts'
 import type { Admitted } from './modern.ts'
@@ -80,6 +81,7 @@ export class Listens {
       topics,
       taskIds: hasTasks ? asked.taskIds : undefined,
       after,
+      endsAt: auth.expiresAt,
       ...(isResumable(admitted, arrival) && { eventId: await this.#eventIds(arrival, shard) }),
       attach: (wanted, after) => {
         const limit = isAnonymous(auth) ? limits.addressListeners : limits.principalListeners
@@ -144,22 +146,6 @@ const FIRST_PLACE = 1
 
 function isResumable({ envelope }: Admitted, { config }: ListenArrival): boolean {
   return config.resumableListen && declaresResumableListen(envelope.clientCapabilities)
-}
-
-/** Whose streams are counted together. */
-function ownerOf({ auth, headers }: ListenArrival): string {
-  if (!isAnonymous(auth)) return `principal ${auth.principal}`
-  return `address ${networkOf(headers.get('cf-connecting-ip') ?? '')}`
-}
-
-/** An address, or the network of an IPv6 one, /48: who has that has 2^80 of them. */
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':').filter(Boolean)
-  const missing = 8 - groups.length - (tail ?? '').split(':').filter(Boolean).length
-  if (tail !== undefined) groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'))
-  return groups.slice(0, 3).join(':')
 }
 
 function refused(refusal: ListenRefusal): ProtocolError {

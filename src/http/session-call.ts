@@ -1,7 +1,7 @@
 // What passes between the Worker and a session's object. Both may be one version apart, so it carries a number.
 
 import type { JsonRpcRequest } from '../protocol/json-rpc.ts'
-import type { Trace } from '../server/ports.ts'
+import type { Auth, Trace } from '../server/ports.ts'
 import type { SessionFacts } from './session-id.ts'
 
 /** Raised when what passes between Worker and object changes; an object that does not know it ends gracefully. */
@@ -14,6 +14,8 @@ export const STANDALONE = 0
 export interface SessionCall {
   protocol: typeof SESSION_PROTOCOL
   facts: SessionFacts
+  /** Who sends it, of the same principal as the session. */
+  auth: Auth
   request: JsonRpcRequest
   requestId: string
   trace?: Trace

@@ -5,6 +5,7 @@ import { hasCapability, type CapabilityName } from '../protocol/capabilities.ts'
 import { isLegacyVersion, type LegacyVersion } from '../protocol/era.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { ClientCapabilities } from '../protocol/meta.ts'
+import { digestOf } from '../server/canonical.ts'
 import type { Client } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
 
@@ -31,14 +32,22 @@ const FLAGS: readonly (readonly [string, CapabilityName])[] = [
 const NAME_CHARS = 32
 const VERSION_CHARS = 16
 
+/** A principal of this length or less is sealed as it is, so that a session of nobody in particular costs no digest. */
+const PRINCIPAL_CHARS = 24
+
+/** A principal in an id, which must stay short. Digests are longer than what is kept as it is, so the two never meet. */
+async function sealedName(principal: string): Promise<string> {
+  return principal.length <= PRINCIPAL_CHARS ? principal : digestOf(principal)
+}
+
 /** Seals the facts. Visible ASCII, at most `limits.sessionIdChars`; long client names are cut. */
-export function sealSession(sealer: Sealer, env: Cloudflare.Env, facts: SessionFacts): Promise<string> {
+export async function sealSession(sealer: Sealer, env: Cloudflare.Env, facts: SessionFacts): Promise<string> {
   const { info, capabilities } = facts.client
   const flags = FLAGS.filter(([, name]) => hasCapability(capabilities, name)).map(([flag]) => flag)
   return sealer.seal(env, {
     s: facts.objectId,
     v: facts.version,
-    p: facts.principal,
+    p: await sealedName(facts.principal),
     x: facts.expiresAt,
     c: flags.join(''),
     ...(info && { n: asciiCut(info.name, NAME_CHARS), w: asciiCut(info.version, VERSION_CHARS) }),
@@ -54,7 +63,7 @@ export async function openSession(
   now: number,
 ): Promise<SessionFacts | undefined> {
   const sealed = await sealer.open(env, id)
-  if (!sealed || sealed['p'] !== principal) return undefined
+  if (!sealed || sealed['p'] !== (await sealedName(principal))) return undefined
   const { s: objectId, v: version, x: expiresAt, c: flags, n: name, w: release } = sealed
   if (typeof objectId !== 'string' || typeof flags !== 'string' || !isLegacyVersion(version)) return undefined
   if (typeof expiresAt !== 'number' || now >= expiresAt) return undefined

@@ -5,6 +5,7 @@ import { limits } from '../limits.ts'
 import { isSince } from '../protocol/era.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import type { JsonObject, JsonRpcAnswer, JsonRpcRequest } from '../protocol/json-rpc.ts'
+import { tokenOf } from '../server/access-token.ts'
 import { fingerprint } from '../server/canonical.ts'
 import type { Auth, Client, Trace } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
@@ -16,7 +17,8 @@ import { holdStream } from './stream-bridge.ts'
 /** What sessions need from Durable Objects. Every method rejects when the object cannot be reached. */
 export interface SessionPort {
   newId(env: Cloudflare.Env): string
-  request(env: Cloudflare.Env, call: SessionCall): Promise<SessionReply>
+  /** @param token the one its caller came with, which is not kept */
+  request(env: Cloudflare.Env, call: SessionCall, token: string | undefined): Promise<SessionReply>
   notified(env: Cloudflare.Env, objectId: string, method: string, params: JsonObject): Promise<boolean>
   answered(env: Cloudflare.Env, objectId: string, answer: JsonRpcAnswer): Promise<boolean>
   end(env: Cloudflare.Env, objectId: string, expiresAt: number): Promise<boolean>
@@ -38,6 +40,7 @@ export interface SessionArrival {
   env: Cloudflare.Env
   config: Config
   facts: SessionFacts
+  auth: Auth
 }
 
 /** The sessions of one deployment. */
@@ -70,20 +73,22 @@ export class Sessions {
    * @returns the answer, a response when the answer is a stream, or nothing when the request was cancelled
    */
   async request(
-    { env, config, facts }: SessionArrival,
+    arrival: SessionArrival,
     request: JsonRpcRequest,
     { requestId, trace, takesStream }: { requestId: string; trace: Trace | undefined; takesStream: boolean },
   ): Promise<Extract<SessionReply, { kind: 'final' }> | Response | undefined> {
+    const { env, config, facts, auth } = arrival
     const call: SessionCall = {
       protocol: SESSION_PROTOCOL,
       facts,
+      auth,
       request,
       requestId,
       ...(trace && { trace }),
       takesStream,
       primes: primes(config, facts),
     }
-    const reply = await this.#port.request(env, call)
+    const reply = await this.#port.request(env, call, tokenOf(auth))
     switch (reply.kind) {
       case 'final':
         return reply
@@ -94,7 +99,7 @@ export class Sessions {
       case 'cancelled':
         return undefined
       case 'stream':
-        return this.#hold({ env, config, facts }, { stream: reply.stream, isOwed: true })
+        return this.#hold(arrival, { stream: reply.stream, isOwed: true })
     }
   }
 
@@ -127,13 +132,17 @@ export class Sessions {
   }
 
   async #hold(
-    { env, config, facts }: SessionArrival,
+    { env, config, facts, auth }: SessionArrival,
     { stream, after, isOwed = false }: { stream: number; after?: string; isOwed?: boolean },
   ): Promise<Response> {
     const { objectId } = facts
+    const isCall = !isStandalone(stream, after)
     const held = await holdStream({
       after,
       isOwed,
+      // Not that of a call, whose token was good when it was taken: the official SDK of version 1 comes back for its answer
+      // with the old token, and having got another one forgets where it was.
+      endsAt: isCall ? undefined : auth.expiresAt,
       eventId: (cursor) => `${tagOf(facts)}-${cursor}`,
       mayRetry: primes(config, facts),
       connect: (from) => this.#port.connect(env, { objectId, stream, after: from }),
@@ -145,6 +154,11 @@ export class Sessions {
       throw new ProtocolError('MethodNotAllowed', 'Method not allowed: nothing more will come on this stream')
     throw new ProtocolError('Unavailable', 'The session cannot be reached: try again')
   }
+}
+
+/** True for the stream of a session that no call has begun. A cursor says itself which stream it is of. */
+export function isStandalone(stream: number, after: string | undefined): boolean {
+  return (after === undefined ? stream : Number(after.split('.')[1])) === STANDALONE
 }
 
 /** True if streams begin with an id and may be closed for the client to come back: new in 2025-11-25. */

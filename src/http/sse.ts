@@ -84,3 +84,8 @@ export function openSse(keepAliveMs: number, gone: (reason: string) => void): Ss
     end: () => void (close() && out.close()),
   }
 }
+
+/** How long a stream may go on until the token ends it was asked for with. A moment at least. */
+export function remainingMs(endsAt = Number.POSITIVE_INFINITY): number {
+  return Math.max(1_000, endsAt - Date.now())
+}

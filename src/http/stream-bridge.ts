@@ -4,6 +4,7 @@
 
 import { limits } from '../limits.ts'
 import { SSE_HEADERS } from './headers.ts'
+import { remainingMs } from './sse.ts'
 import { CLOSE, type SessionFrame } from './session-call.ts'
 
 /** How a held stream is made and written. */
@@ -19,6 +20,8 @@ export interface HeldStream {
   /** True for the answer to a request: it begins although the object cannot be reached yet, and without an id the client
    * could not come back to it. */
   isOwed: boolean
+  /** When the token ends it was asked for with, ms since the epoch: its client then comes back with another. */
+  endsAt?: number | undefined
 }
 
 const encoder = new TextEncoder()
@@ -74,7 +77,7 @@ class Holder {
     if (typeof socket === 'number') void this.#reattach()
     else this.#attach(socket)
     // Jittered, so that streams which began together do not end together.
-    const ageMs = limits.streamMaxAgeMs * (0.9 + Math.random() / 5)
+    const ageMs = Math.min(limits.streamMaxAgeMs * (0.9 + Math.random() / 5), remainingMs(this.#stream.endsAt))
     this.#timers.push(
       setInterval(() => this.#stall === undefined && this.#write(KEEP_ALIVE), limits.idleKeepAliveMs),
       setInterval(() => (this.#hasSentId || !this.#stream.isOwed) && this.#leave(), ageMs),

@@ -3,7 +3,7 @@
 import { limits } from '../limits.ts'
 import type { TaskForm } from '../protocol/task.ts'
 import type { TaskOptions } from '../server/define-tool.ts'
-import type { Call } from '../server/ports.ts'
+import { lasting, type Call } from '../server/ports.ts'
 import { TASK_PROTOCOL, type CreatedTask, type TaskPort } from '../server/task-port.ts'
 import { lifetime } from '../server/tasks.ts'
 
@@ -32,7 +32,7 @@ export async function toTask(
     params: { name: params['name'], arguments: params['arguments'] },
     requestId,
     client,
-    auth,
+    auth: lasting(auth),
     ...(trace && { trace }),
     ...(progressToken !== undefined && { progressToken }),
     ...(session !== undefined && { session }),

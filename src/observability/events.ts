@@ -3,7 +3,7 @@
 import type { LogLevel } from '../protocol/meta.ts'
 
 /** One line of the operator's log. */
-export type Event = RequestEvent | TaskEvent | MessageEvent | FailureEvent | WarningEvent
+export type Event = RequestEvent | TaskEvent | MessageEvent | RefusedEvent | FailureEvent | WarningEvent
 
 /** A request was answered, or its stream began. */
 export interface RequestEvent {
@@ -47,6 +47,13 @@ export interface MessageEvent {
   level: LogLevel
   logger?: string
   data: unknown
+}
+
+/** An access token was not taken. */
+export interface RefusedEvent {
+  event: 'refused'
+  /** In more words than its bearer gets. */
+  reason: string
 }
 
 /** Something failed whose text the caller does not see. */

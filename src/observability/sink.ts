@@ -16,7 +16,7 @@ export function report(event: Event, log: Config['log'] = 'errors'): void {
 
 function isRoutine(event: Event): boolean {
   if (event.event === 'message') return !isAtLeast(event.level, 'error')
-  return event.event === 'request' || event.event === 'task'
+  return event.event === 'request' || event.event === 'task' || event.event === 'refused'
 }
 
 /** The failure event of something thrown. */

@@ -45,6 +45,9 @@ export const ERRORS = {
   UrlElicitationRequired: { code: -32042, modern: 200, legacy: 200, spec: '2025-11-25 client/elicitation, Error' },
   SessionNotFound: { code: -32600, modern: 404, legacy: 404, spec: '2025-11-25 basic/transports, Session Management' },
   SessionRequired: { code: -32600, modern: 400, legacy: 400, spec: '2025-11-25 basic/transports, Session Management' },
+  Unauthorized: { code: -32600, modern: 401, legacy: 401, spec: 'basic/authorization, Error Handling' },
+  InsufficientScope: { code: -32600, modern: 403, legacy: 403, spec: 'basic/authorization, Scope Challenge Handling' },
+  MalformedAuthorization: { code: -32600, modern: 400, legacy: 400, spec: 'basic/authorization, Error Handling' },
   Forbidden: { code: -32600, modern: 403, legacy: 403, spec: 'basic/transports/streamable-http, Security' },
   MethodNotAllowed: { code: -32600, modern: 405, legacy: 405, spec: 'basic/transports/streamable-http, Earlier' },
   NotAcceptable: { code: -32600, modern: 406, legacy: 406, spec: 'basic/transports/streamable-http, Sending Messages' },
@@ -56,22 +59,33 @@ export const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS
 
+/** What an error adds to the headers of its answer. */
+export interface ErrorHeaders {
+  /** `WWW-Authenticate`: how to come back with a token that will do. */
+  challenge?: string
+  /** `Retry-After`, in seconds. */
+  retryAfterSeconds?: number
+}
+
 /** An error that crosses the wire as a JSON-RPC error. Handlers throw it for protocol faults; tools prefer `ToolError`. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: number
   readonly kind: ErrorName | undefined
   readonly data: unknown
+  readonly headers: ErrorHeaders
 
   /**
    * @param kind a row of the table, or an application's own integer outside -32768 to -32000
    * @param message what could not be done, then a colon and the state
    * @param data anything JSON; shown to the client
+   * @param headers sent where the error is the whole answer
    * @throws {RangeError} when an own code lies in the range JSON-RPC reserves
    * @throws {TypeError} when `data` is no JSON: found out here, since an error that cannot be sent would be no answer
    */
-  constructor(kind: ErrorName | number, message: string, data?: unknown) {
+  constructor(kind: ErrorName | number, message: string, data?: unknown, headers: ErrorHeaders = {}) {
     super(message)
+    this.headers = headers
     this.kind = typeof kind === 'string' ? kind : undefined
     this.code = typeof kind === 'string' ? ERRORS[kind].code : ownCode(kind)
     const text = data === undefined ? undefined : JSON.stringify(data)

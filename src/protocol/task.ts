@@ -35,4 +35,6 @@ export interface TaskSnapshot {
   /** The open asks, oldest first. */
   asks: TaskAsk[]
   outcome?: TaskOutcome
+  /** What a token must be good for that asks about it. */
+  scopes: readonly string[]
 }

@@ -5,7 +5,15 @@ import { isObject } from '../protocol/json-rpc.ts'
 import type { Complete } from './completion.ts'
 import type { GetPromptResult, PromptMessage } from './content.ts'
 import type { CallContext } from './context.ts'
-import { checkDescribed, checkName, pickSet, type Asking, type Described, type Restricted } from './define.ts'
+import {
+  checkDescribed,
+  checkName,
+  checkScopes,
+  pickSet,
+  type Asking,
+  type Described,
+  type Restricted,
+} from './define.ts'
 import { compileSchema, type CompiledSchema, type Parsed, type Schema } from './json-schema.ts'
 
 /** What `get` may return. A string is one user message. */
@@ -42,6 +50,7 @@ export function definePrompt<const A extends Schema | undefined = undefined>(
   const what = `prompt "${name}"`
   checkName('prompt', name)
   checkDescribed(what, options)
+  checkScopes(what, options.scopes)
   const input = options.arguments && compileSchema(options.arguments, 'input', `${what}: arguments`)
   const fields = input ? fieldsOf(input.json, what) : {}
   const complete: { [argument: string]: Complete | undefined } = { ...enumsOf(fields), ...options.complete }
@@ -61,7 +70,7 @@ export function definePrompt<const A extends Schema | undefined = undefined>(
     input: input || undefined,
     complete,
     get: options.get as Prompt['get'],
-    ...pickSet(options, ['requires', 'askTtlMs', 'visible']),
+    ...pickSet(options, ['requires', 'askTtlMs', 'visible', 'scopes']),
   })
 }
 

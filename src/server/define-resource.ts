@@ -9,6 +9,7 @@ import {
   checkCache,
   checkDescribed,
   checkPrivate,
+  checkScopes,
   pickSet,
   type Asking,
   type CacheHints,
@@ -125,9 +126,10 @@ export function defineResourceTemplate<const T extends string>(
 function common(identity: JsonObject, what: string, options: Readable & { size?: number }): Common {
   checkDescribed(what, options)
   checkCache(what, options.cache)
-  if (options.visible) checkPrivate(what, 'cache', options.cache)
+  checkScopes(what, options.scopes)
+  if (options.visible || options.scopes) checkPrivate(what, 'cache', options.cache)
   const listed = { ...identity, name: options.name, ...pickSet(options, [...LISTED, 'size']) }
-  const asking = pickSet(options, ['requires', 'askTtlMs', 'visible'])
+  const asking = pickSet(options, ['requires', 'askTtlMs', 'visible', 'scopes'])
   return { listed, mimeType: options.mimeType, cache: options.cache ?? PRIVATE, ...asking }
 }
 

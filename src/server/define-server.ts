@@ -3,10 +3,20 @@
 import { limits } from '../limits.ts'
 import type { Family } from '../protocol/methods.ts'
 import type { Implementation } from '../protocol/meta.ts'
-import { checkCache, checkDescribed, checkPrivate, type CacheHints, type Described, type Restricted } from './define.ts'
+import {
+  checkCache,
+  checkDescribed,
+  checkPrivate,
+  checkScopes,
+  isVisible,
+  type CacheHints,
+  type Described,
+  type Restricted,
+} from './define.ts'
 import type { Prompt } from './define-prompt.ts'
 import type { Resource, ResourceTemplate } from './define-resource.ts'
 import type { Tool } from './define-tool.ts'
+import { mayUse, type ScopeRules } from './scopes.ts'
 
 /** The results whose freshness a server can set as a whole. */
 export type CachedList = 'discover' | 'tools' | 'prompts' | 'resources' | 'templates'
@@ -28,10 +38,18 @@ export interface ServerOptions extends Pick<Described, 'title' | 'description' |
    * definition in it has `visible`; 0 and `private` for `resources` once a template computes entries.
    */
   cache?: { [K in CachedList]?: CacheHints }
+  /** Scopes that contain others: `{ 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] }`. Followed to the end. */
+  scopeImplies?: { [scope: string]: readonly string[] }
+  /**
+   * What becomes of a definition whose `scopes` a token does not have. `challenge` answers a call of it with a 403 that
+   * names them, and lists it. `hide` is for hosts that cannot ask for more: it neither is listed nor exists. Default:
+   * `challenge`.
+   */
+  missingScopes?: 'challenge' | 'hide'
 }
 
 /** A server: a frozen value. Nothing in it changes or is rebuilt while the isolate lives. */
-export interface Server {
+export interface Server extends ScopeRules {
   readonly info: Implementation
   readonly instructions: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
@@ -52,17 +70,27 @@ export interface Server {
  * @throws {TypeError} on two definitions of one name or URI, or a page size that is no positive integer
  */
 export function defineServer(options: ServerOptions): Server {
-  const { tools = [], prompts = [], pageSize } = options
+  const { pageSize } = options
+  const scopeImplies = new Map(Object.entries(options.scopeImplies ?? {}))
+  const shown = <T extends Restricted>(entries: readonly T[] = []): readonly T[] => {
+    return options.missingScopes === 'hide' ? entries.map((entry) => hideWithout(scopeImplies, entry)) : entries
+  }
+  const [tools, prompts, readables] = [shown(options.tools), shown(options.prompts), shown(options.resources)]
   checkDescribed('the server', options)
   for (const hints of Object.values(options.cache ?? {})) checkCache('the server', hints)
   if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize > 0)) {
     throw new TypeError(`cannot define the server: pageSize must be a positive integer, not ${pageSize}`)
   }
-  const resources = (options.resources ?? []).filter((entry) => entry.kind === 'resource')
-  const templates = (options.resources ?? []).filter((entry) => entry.kind === 'template')
+  const resources = readables.filter((entry) => entry.kind === 'resource')
+  const templates = readables.filter((entry) => entry.kind === 'template')
   index('template', templates, ({ uriTemplate }) => uriTemplate.template)
   const restricted = restrictedOf({ tools, prompts, resources: [...resources, ...templates], templates })
   for (const list of restricted) checkPrivate('the server', `cache.${list}`, options.cache?.[list])
+  if (!['challenge', 'hide', undefined].includes(options.missingScopes)) {
+    throw new TypeError('cannot define the server: missingScopes must be "challenge" or "hide"')
+  }
+  for (const [scope, implied] of scopeImplies) checkScopes('the server: scopeImplies', [scope, ...implied])
+  const named = [...tools, ...prompts, ...readables].flatMap(({ scopes = [] }) => scopes)
   return Object.freeze({
     info: Object.freeze(describe(options)),
     instructions: options.instructions,
@@ -72,10 +100,19 @@ export function defineServer(options: ServerOptions): Server {
     prompts: index('prompt', prompts, ({ name }) => name),
     families: familiesOf(tools, prompts, resources, templates),
     restricted,
+    scopes: new Set(named),
+    scopeImplies,
     pageSize,
     cache: { ...defaultCache(templates, restricted), ...options.cache },
     paramHeaders: [...new Set(tools.flatMap((tool) => tool.paramHeaders.map(({ name }) => `Mcp-Param-${name}`)))],
   })
+}
+
+/** The same definition, which exists for nobody who may not use it. */
+function hideWithout<T extends Restricted>(implies: ScopeRules['scopeImplies'], entry: T): T {
+  if (!entry.scopes?.length) return entry
+  const visible: Restricted['visible'] = (auth) => mayUse(implies, auth, entry.scopes!) && isVisible(entry, auth)
+  return Object.freeze({ ...entry, visible })
 }
 
 function describe({ name, version, title, description, websiteUrl, icons }: ServerOptions): Implementation {
@@ -116,8 +153,11 @@ function familiesOf(
 }
 
 function restrictedOf(lists: { [K in CachedList]?: readonly Restricted[] }): Set<CachedList> {
+  const isComputed = lists.templates?.some((template) => 'list' in template && template.list && template.scopes?.length)
   const entries = Object.entries(lists) as [CachedList, readonly Restricted[]][]
-  return new Set(entries.flatMap(([list, all]) => (all.some(({ visible }) => visible) ? [list] : [])))
+  const hidden = entries.flatMap(([list, all]) => (all.some(({ visible }) => visible) ? [list] : []))
+  // Entries that a template computes are listed for who may read them.
+  return new Set(isComputed ? [...hidden, 'resources'] : hidden)
 }
 
 function defaultCache(

@@ -5,7 +5,15 @@ import type { JsonObject } from '../protocol/json-rpc.ts'
 import type { CallToolResult, ContentBlock } from './content.ts'
 import type { CallContext } from './context.ts'
 import { subschemas } from './check-schema.ts'
-import { checkDescribed, checkName, pickSet, type Asking, type Described, type Restricted } from './define.ts'
+import {
+  checkDescribed,
+  checkName,
+  checkScopes,
+  pickSet,
+  type Asking,
+  type Described,
+  type Restricted,
+} from './define.ts'
 import { compileSchema, type CompiledSchema, type Parsed, type Schema } from './json-schema.ts'
 import { warn } from './warnings.ts'
 import type * as z from 'zod'
@@ -81,6 +89,11 @@ export interface ToolOptions<I extends Schema | undefined, O extends Schema | un
    * use it only where hosts are known to. @see SEP-1699
    */
   pollAfterMs?: number
+  /**
+   * The name of a rate-limit binding (`[[ratelimits]]`) whose limit counts for this tool, for each caller, in place of that
+   * of `CALLS`. For what is dearer, or cheaper, than the rest.
+   */
+  rateLimit?: string
   /** Lets the tool run as a task, where its client takes tasks. */
   task?: TaskOptions & TaskPreparation<I, P>
   /**
@@ -103,6 +116,7 @@ export interface Tool extends Asking, Restricted {
   readonly paramHeaders: readonly ParamHeader[]
   readonly annotations: ToolAnnotations
   readonly pollAfterMs?: number
+  readonly rateLimit?: string
   readonly task?: TaskOptions & TaskPreparation<undefined, unknown>
   readonly handler: (input: never, context: CallContext, prepared: never) => unknown
 }
@@ -121,7 +135,11 @@ export function defineTool<
 >(name: string, options: ToolOptions<I, O, P>): Tool {
   checkName('tool', name)
   checkTask(name, options.task)
+  if (options.rateLimit !== undefined && !/^\S+$/.test(options.rateLimit)) {
+    throw new TypeError(`cannot define tool "${name}": rateLimit must be the name of a binding`)
+  }
   checkDescribed(`tool "${name}"`, options)
+  checkScopes(`tool "${name}"`, options.scopes)
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     warn(`tool "${name}": some hosts reject names with other characters than letters, digits, _ and -, or over 64`)
   }
@@ -144,7 +162,7 @@ export function defineTool<
     paramHeaders: Object.freeze(findParamHeaders(inputSchema, name)),
     annotations: options.annotations ?? {},
     handler: options.handler as Tool['handler'],
-    ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs', 'visible']),
+    ...pickSet(options, ['requires', 'askTtlMs', 'pollAfterMs', 'visible', 'scopes', 'rateLimit']),
     ...(options.task && { task: Object.freeze({ ...options.task }) as NonNullable<Tool['task']> }),
   }
   return Object.freeze(tool)

@@ -33,6 +33,13 @@ export interface Restricted {
    * Default: for everybody.
    */
   visible?(auth: Auth): boolean
+  /**
+   * What a token must be good for, all of it: `['notes:write']`. A caller whose token is not gets a 403 that says so, from
+   * which its host asks the user for more; with `missingScopes: 'hide'` of the server it does not exist for that caller.
+   * Counts on every request about it, tasks and retries too. Without authorization nothing is checked.
+   * @see basic/authorization, Scope Challenge Handling
+   */
+  scopes?: readonly string[]
 }
 
 /** True if a definition exists for this caller. Only `true` says so: a promise, which no type allows, does not. */
@@ -81,6 +88,21 @@ export function checkCache(what: string, cache: CacheHints | undefined): void {
 export function checkPrivate(what: string, setting: string, cache: CacheHints | undefined): void {
   if (cache?.scope !== 'public') return
   throw new TypeError(`cannot define ${what}: ${setting} cannot be public where something is visible to some only`)
+}
+
+/** @throws {TypeError} naming the definition and the scope that is none, or that this server may not ask for */
+export function checkScopes(what: string, scopes: readonly string[] | undefined): void {
+  if (scopes !== undefined && !Array.isArray(scopes))
+    throw new TypeError(`cannot define ${what}: scopes must be a list`)
+  for (const scope of scopes ?? []) {
+    if (typeof scope !== 'string' || !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) {
+      throw new TypeError(`cannot define ${what}: the scope "${scope}" has spaces, quotes or backslashes, or is empty`)
+    }
+    // @see basic/authorization, Refresh Tokens
+    if (scope === 'offline_access') {
+      throw new TypeError(`cannot define ${what}: offline_access is a matter between clients and the issuer of tokens`)
+    }
+  }
 }
 
 /** A copy of `from` with the members that are set, in the order of `keys`. */

@@ -11,6 +11,7 @@ import type { CachedList, Server } from './define-server.ts'
 import { paginate } from './pagination.ts'
 import type { Call } from './ports.ts'
 import { callTool, getPrompt, guarded, readResource } from './run.ts'
+import { mayUse } from './scopes.ts'
 
 /** A result in its richest form; encoders narrow it to a revision. */
 export interface Outcome {
@@ -92,7 +93,9 @@ function listPage(
 
 /** Fixed resources first, then what templates contribute, computed for this caller. */
 async function listResources(server: Server, call: Call): Promise<Outcome> {
-  const templates = server.templates.filter((template) => template.list && isVisible(template, call.auth))
+  // What is kept from a caller is kept from it by name, too.
+  const isOpen = ({ scopes = [] }: Restricted): boolean => mayUse(server.scopeImplies, call.auth, scopes)
+  const templates = server.templates.filter((each) => each.list && isVisible(each, call.auth) && isOpen(each))
   const lists = templates.map(({ list }) => list!)
   if (lists.length === 0) return listFixed(server, call, 'resources', server.resources.values())
   const cursor = cursorParam(call.params)

@@ -22,6 +22,7 @@ export {
 } from './define-resource.ts'
 export { definePrompt, type Prompt, type PromptOptions, type PromptReturn } from './define-prompt.ts'
 export { defineForm } from './form.ts'
+export { defineUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 export { AskError, ProtocolError, ToolError } from './errors.ts'
 export type {
   ElicitAnswer,

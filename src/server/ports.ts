@@ -9,10 +9,28 @@ import type { ClientCapabilities, Implementation, LogLevel, ProgressToken } from
 import type { Topic } from '../protocol/topic.ts'
 import type { Validation } from './json-schema.ts'
 
-/** Who is calling. Without authorization everybody is the same anonymous principal. */
+/**
+ * Who is calling, as its token says: read on every request. Without authorization everybody is the same anonymous principal.
+ * The token itself is not here, since it may go nowhere else: `defineUpstream` gets a handler a token of its own.
+ */
 export interface Auth {
-  /** Names the principal: two calls of one principal have the same, nobody else has it. */
+  /**
+   * Names the principal: two calls of one principal have the same, nobody else has it. `user <issuer> <subject>`,
+   * `client <issuer> <client id>` for a program that acts for nobody, or `anonymous`.
+   */
   principal: string
+  /** The configured id of the issuer. */
+  issuer?: string
+  /** The user, unique at that issuer only. Absent for a program that acts for nobody. */
+  subject?: string
+  /** The program that the token was issued to. */
+  clientId?: string
+  /** What the token may be used for. */
+  scopes?: readonly string[]
+  /** All that the issuer says. Absent in tasks, which outlive every token. */
+  claims?: { readonly [name: string]: unknown }
+  /** When the token ends, ms since the epoch. Absent in tasks, and where the issuer does not say. */
+  expiresAt?: number
 }
 
 /** Everybody, where nobody says who they are. */
@@ -20,6 +38,11 @@ export const ANONYMOUS: Auth = Object.freeze({ principal: 'anonymous' })
 
 export function isAnonymous({ principal }: Auth): boolean {
   return principal === ANONYMOUS.principal
+}
+
+/** Who is calling, as far as it may outlive the token: what the issuer said of it goes with it. */
+export function lasting({ claims: _claims, expiresAt: _expiresAt, ...auth }: Auth): Auth {
+  return auth
 }
 
 /** The client as it described itself. Self-reported: for display, never for decisions about access. */
@@ -118,6 +141,8 @@ export interface Call {
    * @returns what the client is answered with
    */
   toTask?(prepared: unknown): Promise<JsonObject>
+  /** True where it was decided before that the caller may make this call: a task goes on whatever becomes of its token. */
+  isAdmitted?: true
   /** What `prepare` came to, when it ran before. */
   prepared?: { value: unknown }
 }

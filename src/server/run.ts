@@ -26,7 +26,7 @@ export type Called = { result: CallToolResult } | { task: JsonObject }
  */
 export async function callTool(server: Server, call: Call): Promise<Called> {
   const name = stringParam(call.params, 'name')
-  const tool = findTool(server, call.auth, name)
+  const tool = call.isAdmitted ? server.tools.get(name) : findTool(server, call.auth, name)
   if (!tool) throw new ProtocolError('InvalidParams', `Unknown tool: ${clip(name)}`)
   enter(call, tool)
   const args = argumentsParam(call.params)
@@ -42,8 +42,9 @@ export async function callTool(server: Server, call: Call): Promise<Called> {
     return { result: await toToolResult(call, tool, value) }
   } catch (error) {
     if (error instanceof ProtocolError) throw error
+    // What brought it about is for the operator, where there is something.
+    if (!(error instanceof ToolError) || error.cause !== undefined) call.port.report(error)
     if (error instanceof ToolError) return { result: toolError(error.message) }
-    call.port.report(error)
     return { result: toolError(`Internal error (request ${call.requestId})`) }
   }
 }
@@ -131,6 +132,11 @@ export function findResource(server: Server, auth: Auth, uri: string): boolean {
   return isUri(uri) && !candidates(server, auth, uri).next().done
 }
 
+/** What may answer a read of that URI for this caller. */
+export function matching(server: Server, auth: Auth, uri: string): (Resource | ResourceTemplate)[] {
+  return isUri(uri) ? Array.from(candidates(server, auth, uri), ({ found }) => found) : []
+}
+
 interface Candidate {
   found: Resource | ResourceTemplate
   read(context: CallContext): unknown
@@ -153,8 +159,8 @@ export async function guarded<T>(call: Call, run: () => Promise<T>): Promise<T> 
     return await run()
   } catch (error) {
     if (error instanceof ProtocolError) throw error
+    if (!(error instanceof ToolError) || error.cause !== undefined) call.port.report(error)
     if (error instanceof ToolError) throw new ProtocolError('InternalError', error.message)
-    call.port.report(error)
     throw new ProtocolError('InternalError', `Internal error (request ${call.requestId})`)
   }
 }

@@ -72,6 +72,8 @@ export interface TaskPort {
   /** Lets a task run whose maker has been answered. Otherwise it begins by itself a little later. */
   start(env: Cloudflare.Env, taskId: string): Promise<void>
   get(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<TaskSnapshot | undefined>
+  /** What a token must be good for that asks about a task. */
+  scopesOf(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<readonly string[] | undefined>
   /** Says that somebody wants to be told of a task: from now on it publishes its changes. @returns false if it is not theirs */
   listen(env: Cloudflare.Env, owner: TaskOwner, taskId: string): Promise<boolean>
   /**

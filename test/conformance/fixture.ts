@@ -1,7 +1,7 @@
 // The conformance fixture as a Worker: what the official suite calls, put together like workers/mcp.ts.
 
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -20,4 +20,5 @@ export default createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })

@@ -1,11 +1,15 @@
 // Runs the official conformance suite against the fixture and holds the outcome against what this repository claims.
 // Stricter than the suite: a warning, a skipped check, a scenario that never ran and a stale baseline entry fail too.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { experimental_readRawConfig as readRawConfig } from 'wrangler'
 import { startGroup } from '../../scripts/process-group.mjs'
 import { startWrangler } from '../support/server.mjs'
+import { runAuthorizationSuite } from './authorization.mjs'
+import { startIssuer } from './issuer.mjs'
 import { judge } from './judge.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,18 +23,49 @@ const claims = ['2025-11-25', '2026-07-28'].map((revision) => ['--requirements',
 const baselines = JSON.parse(readFileSync(new URL('baseline.json', import.meta.url), 'utf8'))
 const sum = { passed: 0, failed: 0 }
 
-const folder = join(root, 'test/conformance')
-const [front, ...workers] = ['front.toml', 'toml', 'second.toml'].map((name) => join(folder, `wrangler.${name}`))
-const server = await startWrangler({ config: front, args: workers.map((worker) => `--config=${worker}`) })
-try {
-  for (const args of given.length === 0 ? claims : [given]) await runSuite(args)
-} finally {
-  await server.stop()
+await runAll({})
+if (given.length === 0) {
+  const issuer = await startIssuer()
+  try {
+    console.log('\nonce more with AUTH = "oauth": the suite sends no tokens, so what stands in front does')
+    await runAll(issuer.vars)
+  } finally {
+    await issuer.stop()
+  }
+  const { passed, failed } = await runAuthorizationSuite()
+  sum.passed += passed
+  sum.failed += failed
 }
 console.log(`\nconformance: ${sum.passed} passed, ${sum.failed} failed`)
 process.exit(sum.failed === 0 ? 0 : 1)
 
-async function runSuite(args) {
+/** Every claim, or what was asked for, against a fixture whose Workers have these variables. */
+async function runAll(vars) {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-conformance-'))
+  const [front, ...workers] = ['front.toml', 'toml', 'second.toml'].map((name) => configWith(vars, name, folder))
+  try {
+    const server = await startWrangler({ config: front, args: workers.map((worker) => `--config=${worker}`) })
+    try {
+      for (const args of given.length === 0 ? claims : [given]) await runSuite(args, server)
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** `--var` reaches the first of several Workers only, so each gets a configuration with the variables in it. */
+function configWith(vars, name, folder) {
+  const source = join(root, 'test/conformance', `wrangler.${name}`)
+  const { rawConfig } = readRawConfig({ config: source })
+  const main = join(dirname(source), rawConfig.main)
+  const file = join(folder, `${name}.json`)
+  writeFileSync(file, JSON.stringify({ ...rawConfig, main, vars: { ...rawConfig.vars, ...vars } }))
+  return file
+}
+
+async function runSuite(args, server) {
   rmSync(results, { recursive: true, force: true })
   mkdirSync(results, { recursive: true })
   const code = await startGroup(process.execPath, [suite, 'server', '--url', server.url, '-o', results, ...args]).exited

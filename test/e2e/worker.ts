@@ -1,7 +1,7 @@
 // Tools for tests over real TCP: they wait, emit, and remember in this isolate what became of them.
 
 import * as z from 'zod'
-import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -66,4 +66,5 @@ export default createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })

@@ -7,7 +7,7 @@
 import './short-limits.ts'
 
 import * as z from 'zod'
-import { keyRing, listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { SessionCall, SessionReply } from '../../src/http/session-call.ts'
@@ -154,6 +154,7 @@ const app = createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
   authenticate({ headers }) {
     const principal = headers.get('x-principal')
     return principal === null ? ANONYMOUS : { principal }

@@ -2,7 +2,7 @@
 // hands over what was noted and logged since the last time. Nothing here is an example to follow.
 
 import * as z from 'zod'
-import { listenPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
@@ -396,6 +396,7 @@ const app = createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
   authenticate,
 })
 

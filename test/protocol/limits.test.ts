@@ -76,6 +76,15 @@ test('the caps are these', () => {
     listenAttempts: 8,
     reattachMs: 30_000,
     keyRotationMs: 2_592_000_000,
+    tokenChars: 16_384,
+    subjectChars: 255,
+    issuerFetchMs: 5_000,
+    issuerFreshMs: 300_000,
+    issuerStaleMs: 900_000,
+    issuerBackoffMs: 5_000,
+    issuerRefreshes: 10,
+    issuerRefreshMs: 6_000,
+    knownTokens: 5_000,
     listTtlMs: 300_000,
   })
 })

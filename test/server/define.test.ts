@@ -33,6 +33,13 @@ describe('defineTool', () => {
     expect(warnings().join()).not.toContain('fine_name-1')
   })
 
+  test('refuses a rate limit that names no binding', () => {
+    for (const rateLimit of ['', ' ', 'TWO WORDS']) {
+      expect(() => tool('t', { rateLimit }), rateLimit).toThrow(/tool "t": rateLimit/)
+    }
+    tool('t', { rateLimit: 'SEARCHES' })
+  })
+
   test('refuses arguments that are no object', () => {
     for (const schema of [
       z.string(),

@@ -33,12 +33,13 @@ function failing(...errors: object[]) {
     const call: SessionCall = {
       protocol: SESSION_PROTOCOL,
       facts,
+      auth: { principal: 'p' },
       request: { kind: 'request', id: 1, method, params: name === undefined ? {} : { name } } as never,
       requestId: 'r',
       takesStream: true,
       primes: true,
     }
-    return sessionPort(server).request(env, call)
+    return sessionPort(server).request(env, call, undefined)
   }
   return { send, calls: () => calls }
 }

@@ -1,8 +1,11 @@
 // Sends requests in turn to two Workers over the same objects, as a platform with many isolates would: what one publishes
 // has to reach who listens at the other. A request may name its Worker in `x-worker`, and every answer says which it was.
+// With TOKEN set it sends that with every request, for clients that know no authorization.
 
 interface Env {
-  [worker: string]: Fetcher
+  first: Fetcher
+  second: Fetcher
+  TOKEN?: string
 }
 
 let turn = 0
@@ -10,7 +13,9 @@ let turn = 0
 export default {
   async fetch(request, env) {
     const name = request.headers.get('x-worker') ?? (turn++ % 2 === 0 ? 'first' : 'second')
-    const answer = await env[name]!.fetch(request)
+    const sent = new Request(request)
+    if (env.TOKEN) sent.headers.set('authorization', `Bearer ${env.TOKEN}`)
+    const answer = await env[name === 'first' ? 'first' : 'second'].fetch(sent)
     const { body, status, statusText, headers } = answer
     const named = new Headers(headers)
     named.set('x-worker', name)

@@ -1,13 +1,17 @@
-// Vitest global setup (Node): hands the prepared protocol schemas to every test and, when the whole suite has run,
-// fails it if a cell of the revision × method matrix was never seen on the wire.
+// Vitest global setup (Node): hands the prepared protocol schemas and the URL of a site to every test and, when the whole
+// suite has run, fails it if a cell of the revision × method matrix was never seen on the wire.
 
 import type { TestProject } from 'vitest/node'
+import { startSite } from './site.mjs'
 import { unseenCells } from './wire/cells.ts'
 import { provideSchemas } from './wire/provide-schemas.ts'
 
-export default function setup(project: TestProject): () => Promise<void> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   provideSchemas(project)
+  const site = await startSite()
+  project.provide('siteUrl', site.url)
   return async () => {
+    await site.stop()
     if (!(await isWholeSuite(project))) return
     const unseen = unseenCells(cellsOf(project))
     if (unseen.length > 0) throw incomplete(unseen)

@@ -49,8 +49,8 @@ export class SessionObject extends DurableObject<Cloudflare.Env> {
     this.inner = new (createSessionObject(server, hubsOf(server)))(state, bindings)
   }
 
-  request(call: SessionCall): ReturnType<Inner['request']> {
-    return this.inner.request(call)
+  request(call: SessionCall, token?: string): ReturnType<Inner['request']> {
+    return this.inner.request(call, token)
   }
   notified(method: string, params: JsonObject): boolean {
     return this.inner.notified(method, params)
@@ -108,6 +108,9 @@ export class TaskObject extends DurableObject<Cloudflare.Env> {
   }
   get(owner: TaskOwner): TaskSnapshot | undefined {
     return this.inner.get(owner)
+  }
+  scopesOf(owner: TaskOwner): readonly string[] | undefined {
+    return this.inner.scopesOf(owner)
   }
   listen(owner: TaskOwner): boolean {
     return this.inner.listen(owner)

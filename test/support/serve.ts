@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { createExecutionContext } from 'cloudflare:test'
-import { keyRing, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { keyRing, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
 import { createApp, type Authenticate } from '../../src/http/app.ts'
 import type { SessionPort } from '../../src/http/session.ts'
 import { defineServer, type Server, type ServerOptions } from '../../src/server/index.ts'
@@ -31,6 +31,7 @@ export function serve(
     sessions: sessionsOf(defined),
     tasks: tasksOf(defined),
     hubs: hubsOf(defined),
+    quotas: quotaPort(),
     ...(authenticate && { authenticate }),
   })
   const bindings = { ...env, LOG: 'errors', ...vars }

@@ -12,6 +12,7 @@ export const reviewNote = definePrompt('review_note', {
     id: NoteId,
     tone: z.enum(['kind', 'blunt']).default('kind').describe('How to say it.'),
   }),
+  scopes: ['notes:read'],
   complete: { id: (typed, ctx) => notes(ctx.env).ids(typed) },
   async get({ id, tone }, ctx) {
     const note = await notes(ctx.env).get(id)

@@ -9,6 +9,7 @@ export const noteIndex = defineResource(INDEX_URI, {
   title: 'All notes',
   description: 'The URI and first line of every note.',
   mimeType: 'text/markdown',
+  scopes: ['notes:read'],
   async read(ctx) {
     const all = await notes(ctx.env).all()
     return all.map(({ id, text }) => `- ${noteUri(id)}: ${firstLine(text)}\n`).join('')

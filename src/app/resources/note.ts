@@ -9,6 +9,7 @@ export const note = defineResourceTemplate('note://{id}', {
   title: 'Note',
   description: 'One note. add_note and search_notes give its URI.',
   mimeType: 'text/markdown',
+  scopes: ['notes:read'],
   async list(ctx) {
     const all = await notes(ctx.env).all()
     return all.map(({ id, text, changedAt }) => ({

@@ -16,6 +16,8 @@ export const addNote = defineTool('add_note', {
   outputSchema: z.object({ uri: z.string(), replaced: z.boolean() }),
   // Hints for hosts: `replace` can lose text, and saving the same note twice changes nothing more.
   annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  // What a token must be good for. Nothing is checked with AUTH = "none".
+  scopes: ['notes:write'],
   async handler({ id, text, replace }, ctx) {
     const outcome = await notes(ctx.env).put(id, text, replace)
     // The model reads the text of a ToolError, so it says what to do next.

@@ -14,6 +14,7 @@ export const deleteNote = defineTool('delete_note', {
   description: 'Delete a note for good, after the user has confirmed it.',
   inputSchema: z.object({ id: NoteId }),
   annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  scopes: ['notes:write'],
   async handler({ id }, ctx) {
     const note = await notes(ctx.env).get(id)
     if (!note) throw new ToolError(`There is no note "${id}". Find the right id with search_notes.`)

@@ -11,6 +11,7 @@ export const exportNotes = defineTool('export_notes', {
   description: 'Render every note into one document and return it.',
   inputSchema: z.object({ format: z.enum(['html', 'markdown']).default('markdown') }),
   annotations: { readOnlyHint: true, openWorldHint: false },
+  scopes: ['notes:read'],
   task: {
     support: 'optional',
     ttlMs: 3_600_000,

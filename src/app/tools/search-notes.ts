@@ -17,6 +17,7 @@ export const searchNotes = defineTool('search_notes', {
     total: z.int().describe('How many notes match, also those over the limit.'),
   }),
   annotations: { readOnlyHint: true, openWorldHint: false },
+  scopes: ['notes:read'],
   async handler({ query, limit }, ctx) {
     const found = await notes(ctx.env).search(query.split(/\s+/).filter(Boolean))
     const shown = found.slice(0, limit).map(({ id, text }) => ({ id, uri: noteUri(id), firstLine: firstLine(text) }))

@@ -1,7 +1,7 @@
 // This repository with change notifications: what workers/mcp.ts is, with resources to listen to. Beside /mcp it answers
 // what the benchmark needs: it publishes, counts a hub's listeners, kills hubs, and lets listeners come back sooner.
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, notifier, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, notifier, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { shardsOf } from '../../../src/config.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { limits } from '../../../src/limits.ts'
@@ -41,6 +41,7 @@ const app = createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })
 
 export default {

@@ -1,5 +1,5 @@
 // This repository's own modules with the tools of the benchmark: what workers/mcp.ts is, without the example's objects.
-import { listenPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool, ToolError } from '../../../src/server/index.ts'
 import { serverInfo } from './answers.ts'
@@ -26,4 +26,11 @@ const server = defineServer({
 
 const keys = () => Promise.reject(new Error('nothing here seals'))
 
-export default createApp({ server, keys, sessions: sessionPort(server), tasks: taskPort(), hubs: listenPort() })
+export default createApp({
+  server,
+  keys,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+  quotas: quotaPort(),
+})

@@ -1,6 +1,6 @@
 // This repository with sessions: what workers/mcp.ts is, with the two tools the benchmark calls in one.
 import * as z from 'zod'
-import { keyRing, listenPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -37,4 +37,5 @@ export default createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, notifier, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, notifier, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -58,7 +58,14 @@ export class ListenHubObject extends createListenHubObject(server) {
   }
 }
 
-const app = createApp({ server, keys: keyRing, sessions: sessionPort(server), tasks: taskPort(), hubs: listenPort() })
+const app = createApp({
+  server,
+  keys: keyRing,
+  sessions: sessionPort(server),
+  tasks: taskPort(),
+  hubs: listenPort(),
+  quotas: quotaPort(),
+})
 
 export default {
   async fetch(request: Request, env: Cloudflare.Env, ctx: ExecutionContext): Promise<Response> {

@@ -4,7 +4,7 @@
 
 import { DurableObject, env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { keyRing, listenPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
@@ -96,4 +96,5 @@ export default createApp({
   sessions: sessionPort(server),
   tasks: taskPort(),
   hubs: listenPort(),
+  quotas: quotaPort(),
 })
