@@ -1,18 +1,123 @@
 // What can be told about a deployment before and after wrangler tried it. Pure: no files, no processes, no network.
 
+import { parseConfig, type Config } from '../src/config.ts'
+import { tableOf, tablesOf, type Deployment } from './deployment.ts'
+
 const placeholder =
   /^<.*>$|\b(todo|fixme|placeholder|change[-_ ]?me|replace[-_ ]?(me|this|with))\b|\byour[-_ ]|^x{3,}$/i
 
-/** Names every value of a wrangler.toml that is empty or still a placeholder. */
+/** Names every value of a wrangler.toml that is empty or still a placeholder, also in variables that hold JSON. */
 export function findUnset(value: unknown, path = ''): string[] {
   if (typeof value === 'string') {
     if (value.trim() === '') return [`${path} is empty`]
+    const inner = /^\s*[[{]/.test(value) ? parsed(value) : undefined
+    if (inner !== undefined) return findUnset(inner, path)
     return placeholder.test(value) ? [`${path} is still a placeholder: "${value}"`] : []
   }
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
     return findUnset(inner, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`)
   })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON, so it is only text that begins like it.
+    return undefined
+  }
+}
+
+/** Names what would make a deployment fail each request, or let in who should not be. */
+export function findProblems(deployment: Deployment): string[] {
+  return deployment.role === 'authorization' ? problemsOfAuthorization(deployment) : problemsOfServer(deployment)
+}
+
+function problemsOfServer({ role, vars, ratelimits, services }: Deployment): string[] {
+  const problems: string[] = []
+  if (vars['AUTH'] === undefined) {
+    problems.push(
+      'AUTH is not set in [vars]: "none" lets in everybody who knows the URL, "oauth" takes tokens of the issuers in AUTH_ISSUERS (docs/authorization.md); choose one of them',
+    )
+  }
+  if (vars['RATE_LIMIT'] !== 'off' && !ratelimits.some(({ name }) => name === 'CALLS')) {
+    problems.push(
+      'there is no [[ratelimits]] with name = "CALLS", so calls would have no limit: add it again, or set RATE_LIMIT = "off"',
+    )
+  }
+  // What cannot be seen from here counts as set: secrets, and what a service binding leads to.
+  const secrets = Object.fromEntries(secretsOf({ role, vars }).map((name) => [name, 'set']))
+  const bindings = Object.fromEntries(services.map(({ binding }) => [String(binding), {}]))
+  try {
+    const { issuers } = parseConfig({ ...secrets, ...vars, ...bindings })
+    problems.push(...(issuers ?? []).flatMap(onThisMachine))
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    problems.push(error.message)
+  }
+  return problems
+}
+
+/** What of an issuer leads back to the machine of who deploys. */
+function onThisMachine({ issuer, audiences = [], check }: NonNullable<Config['issuers']>[number]): string[] {
+  const problems = audiences
+    .filter(isLoopback)
+    .map((url) => `the audience "${url}" is on this machine: name the public one`)
+  if (isLoopback(issuer)) problems.push('it is on this machine, where a deployed server cannot reach it')
+  const asked = check.by === 'jwks' ? check.url : check.by === 'introspection' ? check.endpoint : undefined
+  if (asked !== undefined && isLoopback(asked))
+    problems.push(`"${asked}" is on this machine: a deployed server cannot ask it`)
+  return problems.map((problem) => `AUTH_ISSUERS: ${issuer}: ${problem}`)
+}
+
+function problemsOfAuthorization({ vars }: Deployment): string[] {
+  const problems: string[] = []
+  if (vars['DEV_LOGIN'] === 'on') {
+    problems.push('DEV_LOGIN is "on": everybody could sign in as anybody; remove it, and set up a login for real users')
+  }
+  for (const name of ['ISSUER', 'RESOURCES']) {
+    const texts = textsIn(vars[name])
+    const here = texts.filter(isLoopback)
+    if (texts.length === 0) problems.push(`${name} is not set in [vars]: ${MEANINGS[name]}`)
+    if (here.length > 0) problems.push(`${name} is on this machine (${here.join(', ')}): ${MEANINGS[name]}`)
+  }
+  return problems
+}
+
+const MEANINGS: { [name: string]: string } = {
+  ISSUER: 'it is the public URL of this Worker, which tokens and metadata name',
+  RESOURCES: 'it lists the public URLs of the servers that tokens are for, such as https://mcp.example.com/mcp',
+}
+
+/** The parts of a list, however it is written. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn)
+  const inner = typeof value === 'string' && /^\s*\[/.test(value) ? parsed(value) : undefined
+  if (inner !== undefined) return textsIn(inner)
+  return typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : []
+}
+
+function isLoopback(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  return /^((.*\.)?localhost\.?|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(new URL(text).hostname)
+}
+
+/** The secrets that a Worker needs for its variables. They are set in Cloudflare, where this cannot look. */
+export function secretsOf({ role, vars }: Pick<Deployment, 'role' | 'vars'>): string[] {
+  const named = (name: string): unknown[] => tablesOf(listOf(vars[name])).map(({ clientSecret }) => clientSecret)
+  const names =
+    role === 'authorization'
+      ? ['COOKIE_SECRET', vars['UPSTREAM_ISSUER'] && 'UPSTREAM_CLIENT_SECRET', ...named('INTROSPECTION_CLIENTS')]
+      : vars['AUTH'] === 'oauth'
+        ? tablesOf(listOf(vars['AUTH_ISSUERS'])).map(({ introspection }) => tableOf(introspection)['clientSecret'])
+        : []
+  return [...new Set(names.filter((name) => typeof name === 'string'))]
+}
+
+/** A variable that holds a list, or its JSON. */
+function listOf(value: unknown): unknown {
+  return typeof value === 'string' ? parsed(value) : value
 }
 
 const failures: [pattern: RegExp, meaning: string][] = [
@@ -45,12 +150,18 @@ export function explainFailure(output: string): string | undefined {
   return failures.find(([pattern]) => pattern.test(output))?.[1]
 }
 
-const TEMPLATE_NAME = 'mcp-edge'
+const TEMPLATE_NAMES = ['mcp-edge', 'mcp-edge-authorization']
 
 /** What deserves a second look, though the deployment may go on. */
-export function findWarnings({ name }: { name?: string | undefined }): string[] {
-  const warnings = ['there is no authorization: anybody who knows the URL can call every tool of this server']
-  if (name === TEMPLATE_NAME) {
+export function findWarnings({ role, name, vars }: Deployment): string[] {
+  const warnings: string[] = []
+  if (role === 'server' && vars['AUTH'] === 'none') {
+    warnings.push('there is no authorization: anybody who knows the URL can call every tool of this server')
+  }
+  for (const secret of secretsOf({ role, vars }).filter((each) => vars[each] !== undefined)) {
+    warnings.push(`${secret} is a variable, which everybody can read who sees the configuration: make it a secret`)
+  }
+  if (name !== undefined && TEMPLATE_NAMES.includes(name)) {
     warnings.push(
       `name is still "${name}", as in the template: a Worker of that name in your account would be replaced`,
     )

@@ -1,7 +1,10 @@
 // `npm run deploy` against a stand-in for the Cloudflare API: the words it translates are those of the pinned wrangler.
 import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test, type TestContext } from 'vitest'
 
@@ -27,6 +30,40 @@ test.concurrent('deploy names a refused token', async ({ expect, onTestFinished 
   expect(output).toMatch(/^cannot deploy: Cloudflare refused the login/m)
   expect(code).toBe(1)
 })
+
+test.concurrent('deploy stops before wrangler runs where AUTH is not chosen', async ({ expect, onTestFinished }) => {
+  const api = await startApi(onTestFinished, {})
+  const config = await writeConfig(onTestFinished, '')
+  const { code, output } = await deploy(api, ['-c', config])
+  expect(output).toMatch(/^cannot deploy: \S+wrangler.toml: AUTH is not set in \[vars\]/m)
+  expect(output).not.toContain('Total Upload')
+  expect(code).toBe(1)
+})
+
+test.concurrent('deploy takes what the command line says, and names the secrets that it cannot see', async (context) => {
+  const { expect, onTestFinished } = context
+  const config = await writeConfig(onTestFinished, '[vars]\nAUTH_ISSUERS = "<issuers>"\n')
+  const introspection = { clientId: 'mcp', clientSecret: 'HUSH' }
+  const issuers = [{ issuer: 'https://login.example.com', audience: 'https://mcp.example.com/mcp', introspection }]
+  const vars = ['--var', 'AUTH:oauth', `AUTH_ISSUERS:${JSON.stringify(issuers)}`]
+  const dryRun = ['--dry-run', '--outdir', join(config, '..', 'dist')]
+  const { code, output } = await deploy('http://127.0.0.1:1', ['-c', config, ...vars, ...dryRun])
+  expect(output).toMatch(/^the secret HUSH must be set: npx wrangler secret put HUSH -c \S+wrangler.toml$/m)
+  expect(output).not.toContain('anybody who knows the URL')
+  expect(output).toMatch(/^ready to deploy/m)
+  expect(code).toBe(0)
+})
+
+/** A configuration of a Worker that only exists, with this at its end. @returns its path */
+async function writeConfig(onTestFinished: TestContext['onTestFinished'], more: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-edge-deploy-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'worker.js'), 'export default { fetch: () => new Response("ok") }')
+  const config = join(folder, 'wrangler.toml')
+  const calls = '[[ratelimits]]\nname = "CALLS"\nnamespace_id = "1001"\nsimple = { limit = 1000, period = 60 }\n'
+  await writeFile(config, `name = "ours"\nmain = "worker.js"\ncompatibility_date = "2026-11-01"\n${calls}${more}`)
+  return config
+}
 
 type Failure = [code: number, message: string]
 
@@ -55,7 +92,7 @@ async function startApi(
   return `http://127.0.0.1:${(api.address() as AddressInfo).port}`
 }
 
-function deploy(apiUrl: string): Promise<{ code: number | null; output: string }> {
+function deploy(apiUrl: string, args: readonly string[] = []): Promise<{ code: number | null; output: string }> {
   const env = {
     ...process.env,
     CLOUDFLARE_API_BASE_URL: apiUrl,
@@ -64,7 +101,7 @@ function deploy(apiUrl: string): Promise<{ code: number | null; output: string }
     CLOUDFLARE_ACCOUNT_ID: account.id,
     NO_COLOR: '1',
   }
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'node', 'scripts/deploy.mjs'], { cwd: root, env })
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'node', 'scripts/deploy.mjs', ...args], { cwd: root, env })
   let output = ''
   child.stdout.on('data', (chunk) => (output += chunk))
   child.stderr.on('data', (chunk) => (output += chunk))
