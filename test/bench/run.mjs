@@ -1,13 +1,15 @@
-// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, and what sessions,
-// tasks and change notifications cost beside bare Durable Objects, on bare workerd. Reports figures and never asserts them:
-// it fails only when a worker fails or answers wrongly.
+// Measures what this repository costs beside a hand-written worker, hono + zod and the official SDK, what authorization adds
+// beside jose, and what sessions, tasks and change notifications cost beside bare Durable Objects, on bare workerd. Reports
+// figures and never asserts them: it fails only when a worker fails, answers wrongly, or asks its issuer without need.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { authParts, measureAuth } from './lib/auth.mjs'
 import { listenParts, measureListen } from './lib/listen.mjs'
 import { heading, report } from './lib/report.mjs'
+import { reportAuth } from './lib/report-auth.mjs'
 import { reportListen } from './lib/report-listen.mjs'
 import { reportSessions } from './lib/report-sessions.mjs'
 import { reportTasks } from './lib/report-tasks.mjs'
@@ -18,7 +20,7 @@ import { scenarios } from './scenarios.mjs'
 
 const usage = `usage: npm run bench -- [--quick] [--only NAME]... [--tools COUNT]
   --quick        few rounds: shows that everything runs, the figures are rough
-  --only NAME    "stateless", "sessions", "tasks" or "listen", one scenario of these, or one worker beside raw and floor
+  --only NAME    "stateless", "auth", "sessions", "tasks" or "listen", one scenario of these, or one worker beside raw and floor
   --tools COUNT  publish COUNT tools instead of 50`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,6 +28,10 @@ const results = join(root, '.results', 'bench')
 const sizes = {
   full: { processes: 6, rounds: 20, requests: 40, warmup: 1_500, spawns: 9 },
   quick: { processes: 1, rounds: 10, requests: 40, warmup: 300, spawns: 3 },
+}
+const authSizes = {
+  full: { processes: 6, rounds: 20, requests: 40, warmup: 1_000 },
+  quick: { processes: 1, rounds: 10, requests: 40, warmup: 400 },
 }
 const sessionSizes = {
   full: { processes: 3, rounds: 20, requests: 40, warmup: 1_000, events: 200, idleStreams: 2_000, idleSeconds: 30 },
@@ -65,18 +71,20 @@ try {
 
 async function bench() {
   mkdirSync(results, { recursive: true })
-  const { stateless, sessions, tasks, listen } = options
+  const { stateless, auth, sessions, tasks, listen } = options
   const machine = { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg(), node: process.version }
   const outcome = {
     taken: new Date().toISOString(),
     machine,
     ...(stateless && (await measureStateless(stateless, join(results, 'build'), progress))),
+    ...(auth && { auth: await measureAuth(auth, join(results, 'build'), progress) }),
     ...(sessions && { sessions: await measureSessions(sessions, join(results, 'build'), progress) }),
     ...(tasks && { tasks: await measureTasks(tasks, join(results, 'build'), progress) }),
     ...(listen && { listen: await measureListen(listen, join(results, 'build'), progress) }),
   }
   const reports = [
     stateless && report(outcome, scenarios),
+    auth && reportAuth(outcome.auth),
     sessions && reportSessions(outcome.sessions),
     tasks && reportTasks(outcome.tasks),
     listen && reportListen(outcome.listen),
@@ -96,8 +104,8 @@ function readOptions() {
   const workers = listWorkers(root, toolCount)
   const nameOf = ({ name }) => name
   const statelessNames = [...workers, ...scenarios].map(nameOf)
-  const parts = ['stateless', 'sessions', 'tasks', 'listen']
-  const known = [...parts, ...statelessNames, ...sessionParts, ...taskParts, ...listenParts]
+  const parts = ['stateless', 'auth', 'sessions', 'tasks', 'listen']
+  const known = [...parts, ...statelessNames, ...authParts, ...sessionParts, ...taskParts, ...listenParts]
   const unknown = only.filter((name) => !known.includes(name))
   if (unknown.length > 0) stop(`cannot measure "${unknown[0]}": known are ${known.join(', ')}`)
 
@@ -111,6 +119,11 @@ function readOptions() {
       size: quick ? sizes.quick : sizes.full,
       workers: workers.filter((worker) => bases.includes(worker.name) || picked.includes(worker)),
       scenarios: pick(scenarios, nameOf),
+    },
+    auth: asks('auth', authParts) && {
+      root,
+      size: quick ? authSizes.quick : authSizes.full,
+      parts: pick(authParts, (name) => name),
     },
     sessions: asks('sessions', sessionParts) && {
       root,

@@ -26,7 +26,7 @@ const envelope = {
 export const scenarios = [
   {
     name: 'tools/call',
-    bytes: encodeModern('tools/call', { name: 'add', arguments: summands }, 'add'),
+    bytes: encodeToolCall(),
     aim: { worker: 'floor', ratio: 1.25 },
     verify: verifyCall,
     needsBenchTools: true,
@@ -48,6 +48,11 @@ export const scenarios = [
 
 /** The first request of a start-up: every worker answers it, whatever its tools. */
 export const firstRequest = scenarios.find(({ name }) => name === 'server/discover')
+
+/** A modern call. @param headers to send with the usual ones */
+export function encodeToolCall(headers = {}) {
+  return encodeModern('tools/call', { name: 'add', arguments: summands }, 'add', headers)
+}
 
 /** @throws when the response is not the correct answer of `worker` to `scenario` */
 export function verifyResponse(worker, scenario, response, tools) {
@@ -104,9 +109,10 @@ export function lastEventData(text) {
   return last.map((line) => line.slice('data:'.length)).join('\n')
 }
 
-function encodeModern(method, params, name) {
+function encodeModern(method, params, name, more) {
   const headers = {
     ...common,
+    ...more,
     'mcp-protocol-version': modernVersion,
     'mcp-method': method,
     ...(name && { 'mcp-name': name }),

@@ -18,22 +18,22 @@ const handshake = {
   clientInfo: { name: 'bench', version: '1.0.0' },
 }
 
-/** Initializes on a connection and returns the session id. */
-export async function openSession(connection) {
-  const { status, head, body } = await connection.exchange(encodeMessage('initialize', handshake))
+/** Initializes on a connection and returns the session id. @param more headers to send with the usual ones */
+export async function openSession(connection, more = {}) {
+  const { status, head, body } = await connection.exchange(encodeMessage('initialize', handshake, undefined, more))
   const id = /\r\nmcp-session-id: *([^\r]+)/i.exec(head)?.[1]
   assert.ok(id, `initialize gives no session: ${status} ${body.toString('utf8').slice(0, 400)}`)
-  await connection.exchange(encode({ jsonrpc: '2.0', method: 'notifications/initialized' }, id))
+  await connection.exchange(encode({ jsonrpc: '2.0', method: 'notifications/initialized' }, id, more))
   return id
 }
 
 /** A call that is answered at once or, with `events`, one that sends as many events and then its result. */
-export function encodeCall(session, events) {
+export function encodeCall(session, events, more = {}) {
   const params =
     events === undefined
       ? { name: 'add', arguments: sum }
       : { name: 'stream', arguments: { count: events }, _meta: { progressToken: 'bench' } }
-  return encodeMessage('tools/call', params, session)
+  return encodeMessage('tools/call', params, session, more)
 }
 
 export function encodeListen(session) {
@@ -84,13 +84,14 @@ function resultOf(text) {
   return message.result
 }
 
-function encodeMessage(method, params, session) {
-  return encode({ jsonrpc: '2.0', id: requestId, method, params }, session)
+function encodeMessage(method, params, session, more) {
+  return encode({ jsonrpc: '2.0', id: requestId, method, params }, session, more)
 }
 
-function encode(message, session) {
+function encode(message, session, more) {
   const headers = {
     ...common,
+    ...more,
     'mcp-protocol-version': version,
     ...(session !== undefined && { 'mcp-session-id': session }),
   }

@@ -11,7 +11,7 @@ import { writeConfig } from './workerd.mjs'
 const require = createRequire(import.meta.url)
 const wranglerProgram = join(dirname(require.resolve('wrangler/package.json')), 'bin', 'wrangler.js')
 
-/** What a wrangler.toml says about building and running a worker. */
+/** What a wrangler.toml says about building and running a worker. Bare workerd has no rate limits, so those are off. */
 export function readSettings(config) {
   const read = readConfig({ config }, { hideWarnings: true })
   const bindings = read.durable_objects.bindings.map(({ name, class_name: className }) => [name, className])
@@ -21,7 +21,7 @@ export function readSettings(config) {
     keepNames: read.keep_names ?? true,
     minify: read.minify ?? false,
     objects: Object.fromEntries(bindings),
-    vars: read.vars,
+    vars: { ...read.vars, RATE_LIMIT: 'off' },
   }
 }
 

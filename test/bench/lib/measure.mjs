@@ -12,11 +12,13 @@ export const settleMs = 2
 /**
  * Measures one scenario on running workers: `{ [worker]: { roundsUs, perSecond } }`, a figure for each round.
  * What is sent is `scenario.bytes`, or what `scenario.prepare(worker, connection)` makes for each connection; with
- * `scenario.settleMs` more of the work after its responses belongs to a slice.
+ * `scenario.settleMs` more of the work after its responses belongs to a slice. `scenario.warmed` is called when all are
+ * warm; `worker.warmup` is for one that needs another number of requests for that.
  */
 export async function measureScenario(scenario, workers, { rounds, requests, warmup }, verify) {
   const cells = []
-  for (const worker of workers) cells.push(await openCell(scenario, worker, warmup, verify))
+  for (const worker of workers) cells.push(await openCell(scenario, worker, worker.warmup ?? warmup, verify))
+  scenario.warmed?.()
   try {
     for (let round = 0; round < rounds; round++) {
       for (const cell of shuffled(cells)) await measureSlice(cell, requests)
@@ -55,6 +57,14 @@ function summarise(processes) {
 export function ratio(summary, base) {
   const perProcess = summary.processes.map((rounds, i) =>
     median(rounds.map((us, round) => us / base.processes[i][round])),
+  )
+  return { mean: mean(perProcess), low: Math.min(...perProcess), high: Math.max(...perProcess) }
+}
+
+/** The same for what a summary costs more than another, in µs. */
+export function difference(summary, base) {
+  const perProcess = summary.processes.map((rounds, i) =>
+    median(rounds.map((us, round) => us - base.processes[i][round])),
   )
   return { mean: mean(perProcess), low: Math.min(...perProcess), high: Math.max(...perProcess) }
 }

@@ -24,10 +24,12 @@ process.on('exit', () => {
  * Writes `<directory>/<name>.capnp` for the bundle `<directory>/<file>` and returns its path.
  * @param settings of the worker: `compatibilityDate`, `compatibilityFlags`, and the bindings that bare workerd can
  *   have: `objects`, Durable Object classes by binding, and `vars`. `disk` keeps objects in files instead of memory;
- *   `isTwice` adds the same worker as a second service with a socket of its own, over the objects of the first
+ *   `isTwice` adds the same worker as a second service with a socket of its own, over the objects of the first;
+ *   `isLocal` lets `fetch` reach this machine, and only it
  */
 export function writeConfig(directory, name, file, settings) {
-  const { compatibilityDate, compatibilityFlags, objects = {}, vars = {}, disk = false, isTwice = false } = settings
+  const { compatibilityDate, compatibilityFlags, objects = {}, vars = {} } = settings
+  const { disk = false, isTwice = false, isLocal = false } = settings
   const classes = [...new Set(Object.values(objects))]
   const namespaces = classes.map(
     (of) => `( className = ${quote(of)}, uniqueKey = ${quote(`bench-${of}`)}, enableSql = true )`,
@@ -43,7 +45,10 @@ export function writeConfig(directory, name, file, settings) {
       ...Object.entries(objects).map(
         ([key, of]) => `( name = ${quote(key)}, durableObjectNamespace = ${objectsOf(of)} )`,
       ),
-      ...Object.entries(vars).map(([key, value]) => `( name = ${quote(key)}, text = ${quote(String(value))} )`),
+      ...Object.entries(vars).map(([key, value]) => {
+        const content = typeof value === 'string' ? `text = ${quote(value)}` : `json = ${quote(JSON.stringify(value))}`
+        return `( name = ${quote(key)}, ${content} )`
+      }),
     ]
     return `(
   modules = [ ( name = "index.js", esModule = embed ${quote(file)} ) ],
@@ -57,6 +62,7 @@ export function writeConfig(directory, name, file, settings) {
     '( name = "bench", worker = .bench )',
     ...(isTwice ? ['( name = "second", worker = .second )'] : []),
     ...(disk && classes.length > 0 ? ['( name = "state", disk = ( writable = true ) )'] : []),
+    ...(isLocal ? ['( name = "internet", network = ( allow = ["local"] ) )'] : []),
   ]
   const socket = (of, service) => `( name = "${of}", address = "127.0.0.1:0", http = (), service = "${service}" )`
   const sockets = [socket('http', 'bench'), ...(isTwice ? [socket('second', 'second')] : [])]
