@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { compile } from './compile.ts'
 import { anchorsOf, blocksOf, linksOf, spansOf } from './markdown.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -29,12 +29,12 @@ describe('README.md', () => {
   it('holds TypeScript that compiles in the place it names', () => {
     expect(snippets.length).toBeGreaterThan(5)
     for (const { line, path } of snippets) expect(path, `the block at line ${line} names its file`).not.toBe('')
-    expect(compile(snippets)).toBe('')
+    expect(compile(snippets, 'readme')).toBe('')
   })
 
   it('fails on TypeScript that does not compile', () => {
     const code = "import { defineTool } from '../../server/index.ts'\nexport const wrong = defineTool('wrong', {})\n"
-    expect(compile([{ path: 'src/app/tools/wrong.ts', code }])).toContain('src/app/tools/wrong.ts(2,')
+    expect(compile([{ path: 'src/app/tools/wrong.ts', code }], 'readme')).toContain('src/app/tools/wrong.ts(2,')
   })
 
   it('holds JSON that parses', () => {
@@ -68,7 +68,7 @@ describe('README.md', () => {
     const named = spansOf(readme).filter((span) => /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(span))
     for (const name of named) expect(known, name).toContain(name)
     const settings = Array.from(readme.matchAll(/^\| `([A-Z_]+)` \|/gm), ([, name]) => name!)
-    const variables = Array.from(environment.matchAll(/^\s*([A-Z_]+)\?: string$/gm), ([, name]) => name!)
+    const variables = Array.from(environment.matchAll(/^\s*([A-Z_]+)\?: (?:string|unknown)$/gm), ([, name]) => name!)
     expect(settings.toSorted()).toEqual(variables.toSorted())
   })
 })
@@ -91,7 +91,10 @@ describe.each([...pages, ...globSync('docs/*.md', { cwd: root })])('%s', (file) 
     const anchors = anchorsOf(markdown)
     const broken = linksOf(markdown).filter((target) => {
       if (target.startsWith('https://')) return false
-      return target.startsWith('#') ? !anchors.includes(target) : !existsSync(join(root, dirname(file), target))
+      if (target.startsWith('#')) return !anchors.includes(target)
+      const [path, anchor] = target.split('#')
+      const other = join(dirname(file), path!)
+      return !existsSync(join(root, other)) || (anchor !== undefined && !anchorsOf(read(other)).includes(`#${anchor}`))
     })
     expect(broken).toEqual([])
   })
@@ -108,30 +111,3 @@ describe('AGENTS.md', () => {
     expect(missing).toEqual([])
   })
 })
-
-/** What the compiler says about files laid over the repository; empty when it is content with them. */
-function compile(files: readonly { path: string; code: string }[]): string {
-  const folder = join(root, 'node_modules', '.cache', 'readme')
-  rmSync(folder, { recursive: true, force: true })
-  for (const { path, code } of files) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), code)
-  }
-  // rootDirs makes the two trees one: a relative import is looked for in the snippets first, then in the repository.
-  const config = {
-    extends: '../../../tsconfig.json',
-    compilerOptions: { rootDirs: ['.', '../../..'] },
-    files: [...files.map(({ path }) => path), '../../../workers/env.d.ts', '../../../src/app/env.d.ts'],
-    include: [],
-  }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const { status, stdout, error } = spawnSync('tsc', ['--project', folder, '--pretty', 'false'], {
-    cwd: folder,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  })
-  if (error || status === null) throw error ?? new Error('Could not finish the compiler')
-  // What is wrong in the repository itself is for `npm run types` to say.
-  const found = stdout.split(/\n(?!\s)/).filter((problem) => /^(?!\.\.\/)\S/.test(problem))
-  return found.join('\n')
-}
