@@ -3,7 +3,15 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { experimental_readRawConfig as readRawConfig } from 'wrangler'
 import { readDeployment, valueOf } from './deployment.ts'
-import { explainFailure, findProblems, findUnset, findWarnings, notLoggedIn, secretsOf } from './preflight.ts'
+import {
+  explainFailure,
+  findProblems,
+  findUnset,
+  findWarnings,
+  notLoggedIn,
+  secretsOf,
+  shownSecret,
+} from './preflight.ts'
 
 const args = process.argv.slice(2)
 const dryRun = args.includes('--dry-run')
@@ -14,7 +22,7 @@ const deployment = readDeployment(rawConfig, args, process.env)
 for (const warning of findWarnings(deployment)) console.warn(`warning: ${warning}`)
 stopIf(findUnset(deployment.settings).map((problem) => `${config}: ${problem}`))
 stopIf(findProblems(deployment).map((problem) => `${config}: ${problem}`))
-for (const name of secretsOf(deployment)) {
+for (const name of secretsOf(deployment).map(shownSecret)) {
   console.log(`the secret ${name} must be set: npx wrangler secret put ${[name, ...sameWorker()].join(' ')}`)
 }
 if (!dryRun && !args.includes('--temporary') && !isLoggedIn()) stopIf([notLoggedIn])

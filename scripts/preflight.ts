@@ -1,5 +1,6 @@
 // What can be told about a deployment before and after wrangler tried it. Pure: no files, no processes, no network.
 
+import { parseAuthorizationConfig } from '../src/authorization/config.ts'
 import { parseConfig, type Config } from '../src/config.ts'
 import { tableOf, tablesOf, type Deployment } from './deployment.ts'
 
@@ -71,7 +72,7 @@ function onThisMachine({ issuer, audiences = [], check }: NonNullable<Config['is
   return problems.map((problem) => `AUTH_ISSUERS: ${issuer}: ${problem}`)
 }
 
-function problemsOfAuthorization({ vars }: Deployment): string[] {
+function problemsOfAuthorization({ role, vars, ratelimits }: Deployment): string[] {
   const problems: string[] = []
   if (vars['DEV_LOGIN'] === 'on') {
     problems.push('DEV_LOGIN is "on": everybody could sign in as anybody; remove it, and set up a login for real users')
@@ -82,7 +83,21 @@ function problemsOfAuthorization({ vars }: Deployment): string[] {
     if (texts.length === 0) problems.push(`${name} is not set in [vars]: ${MEANINGS[name]}`)
     if (here.length > 0) problems.push(`${name} is on this machine (${here.join(', ')}): ${MEANINGS[name]}`)
   }
-  return problems
+  if (vars['RATE_LIMIT'] !== 'off' && !ratelimits.some(({ name }) => name === 'REQUESTS')) {
+    problems.push(
+      'there is no [[ratelimits]] with name = "REQUESTS", so strangers would have no limit: add it again, or set RATE_LIMIT = "off"',
+    )
+  }
+  if (problems.length > 0) return problems
+  // Long enough for what a secret has to be.
+  const secrets = Object.fromEntries(secretsOf({ role, vars }).map((name) => [name, 'set'.padEnd(32)]))
+  try {
+    parseAuthorizationConfig({ ...secrets, ...vars })
+    return []
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return [error.message]
+  }
 }
 
 const MEANINGS: { [name: string]: string } = {
@@ -113,6 +128,11 @@ export function secretsOf({ role, vars }: Pick<Deployment, 'role' | 'vars'>): st
         ? tablesOf(listOf(vars['AUTH_ISSUERS'])).map(({ introspection }) => tableOf(introspection)['clientSecret'])
         : []
   return [...new Set(names.filter((name) => typeof name === 'string'))]
+}
+
+/** A secret by its name. Somebody may have written the secret itself there, which must not be printed. */
+export function shownSecret(name: string): string {
+  return /^[A-Z][A-Z0-9_]{0,63}$/.test(name) ? name : '(what clientSecret names)'
 }
 
 /** A variable that holds a list, or its JSON. */

@@ -73,7 +73,7 @@ ready: ${endpoint} and ${issuer}
   Paste ${endpoint} into an MCP host. It sends you to ${issuer} to sign in:
   type any user name, there is no password, and allow what the host asks for.
   That is notes:read at first; a call of add_note makes it ask for notes:write.
-  Whoever reaches port ${authPort} can sign in as anybody: no tunnel to it, and no --ip.
+  Whoever reaches port ${authPort} can sign in as anybody: put no tunnel in front of it.
   Ctrl-C ends both servers.
 `)
 

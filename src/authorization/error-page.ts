@@ -2,7 +2,7 @@
 // register a client, so a redirect without a person would let anybody send people from this host to their own.
 // @see RFC 9700, 4.11.2
 
-import type { AuthorizationError } from '@cloudflare/workers-oauth-provider'
+import type { AuthorizationErrorCode } from '@cloudflare/workers-oauth-provider'
 import { html } from 'hono/html'
 import { page } from './page.ts'
 
@@ -10,7 +10,7 @@ import { page } from './page.ts'
  * `redirectTo` is the redirect that tells the client, on a host that it has registered. The words are ours: a client could
  * put its own into what the library says of a request.
  */
-export function errorPage(code: AuthorizationError['code'], redirectTo: string): Response {
+export function errorPage(code: AuthorizationErrorCode, redirectTo: string): Response {
   const { host } = new URL(redirectTo)
   const content = html`<p>${REASONS[code] ?? REASONS.invalid_request} (<code>${code}</code>)</p>
     <p>
@@ -21,7 +21,7 @@ export function errorPage(code: AuthorizationError['code'], redirectTo: string):
   return page('The app cannot continue', content, { status: 400 })
 }
 
-const REASONS: { [code in AuthorizationError['code']]?: string } & { invalid_request: string } = {
+const REASONS: { [code in AuthorizationErrorCode]?: string } & { invalid_request: string } = {
   invalid_scope: 'It asks for permissions that cannot be granted here.',
   invalid_target: 'It does not name a server that this one gives access to.',
   unsupported_response_type: 'It asks for an answer of a kind that is not given here.',

@@ -175,6 +175,10 @@ test('nothing a stranger sends is answered with a failure', async () => {
   }
 })
 
+test('the start says who can sign in', () => {
+  expect(at.site.output()).toContain(`Whoever reaches port ${new URL(at.site.auth).port} can sign in as anybody`)
+})
+
 test('a document that does not come is given up after ten seconds', async () => {
   expect(await slow).toContain('400 App not recognised')
 })

@@ -1,7 +1,14 @@
 // The deploy preflight's rules, with the words wrangler and the Cloudflare API use.
 import { describe, expect, test } from 'vitest'
 import { readDeployment, type Table } from '../../scripts/deployment.ts'
-import { explainFailure, findProblems, findUnset, findWarnings, secretsOf } from '../../scripts/preflight.ts'
+import {
+  explainFailure,
+  findProblems,
+  findUnset,
+  findWarnings,
+  secretsOf,
+  shownSecret,
+} from '../../scripts/preflight.ts'
 
 const CALLS = { name: 'CALLS', namespace_id: '1001', simple: { limit: 1000, period: 60 } }
 const ISSUER = 'https://login.example.com'
@@ -208,11 +215,36 @@ describe('findProblems of a server', () => {
 })
 
 describe('findProblems of the authorization Worker', () => {
-  const authorization = (vars: Table) => readDeployment({ name: 'auth', main: 'workers/authorization.ts', vars }, [])
-  const good = { ISSUER, RESOURCES: RESOURCE }
+  const ratelimits = [{ name: 'REQUESTS' }]
+  const authorization = (vars: Table, more: Table = { ratelimits }) =>
+    readDeployment({ name: 'auth', main: 'workers/authorization.ts', vars, ...more }, [])
+  const good = {
+    ISSUER: new URL(ISSUER).origin,
+    RESOURCES: RESOURCE,
+    UPSTREAM_ISSUER: ISSUER,
+    UPSTREAM_CLIENT_ID: 'id',
+  }
 
-  test('wants neither AUTH nor rate limits', () => {
+  test('wants neither AUTH nor CALLS', () => {
     expect(findProblems(authorization(good))).toEqual([])
+  })
+
+  test('wants a limit of requests, or that it is off', () => {
+    expect(findProblems(authorization(good, {}))).toEqual([expect.stringContaining('"REQUESTS"')])
+    expect(findProblems(authorization({ ...good, RATE_LIMIT: 'off' }, {}))).toEqual([])
+  })
+
+  test('refuses what the Worker would', () => {
+    const { UPSTREAM_ISSUER: _, ...nobody } = good
+    expect(findProblems(authorization(nobody))).toEqual([expect.stringContaining('UPSTREAM_ISSUER')])
+    expect(findProblems(authorization({ ...good, ISSUER: `${good.ISSUER}/path` }))).toEqual([
+      expect.stringContaining('ISSUER: an origin'),
+    ])
+  })
+
+  test('a secret in place of its name is not shown', () => {
+    expect(shownSecret('MCP_SECRET')).toBe('MCP_SECRET')
+    expect(shownSecret('hunter2-hunter2')).not.toContain('hunter2')
   })
 
   test('refuses the development login', () => {

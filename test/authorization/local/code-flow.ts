@@ -31,6 +31,16 @@ export function describeCodeFlow(at: Local): void {
       expect(await statusAtMcp(at, `${body['access_token']}x`)).toBe(401)
     })
 
+    test('begins with reading, and a call that writes asks for more', async () => {
+      const first = await askMcp(at, undefined, { method: 'tools/list' })
+      expect(first.headers.get('www-authenticate')).toMatch(/scope="notes:read"/)
+      const { body } = await tokensFor(at, 'alice')
+      const params = { name: 'add_note', arguments: { title: 'a', text: 'b' } }
+      const refused = await askMcp(at, body['access_token'], { method: 'tools/call', params })
+      expect(refused.status).toBe(403)
+      expect(refused.headers.get('www-authenticate')).toMatch(/error="insufficient_scope".*scope="[^"]*\bnotes:write\b/)
+    })
+
     test('refuses a wrong, an absent and a reused proof', async () => {
       const { verifier, challenge } = await newPkce()
       const other = await newPkce()
@@ -122,7 +132,7 @@ export function describeCodeFlow(at: Local): void {
   })
 }
 
-async function statusAtMcp({ site }: Local, token: string | undefined): Promise<number> {
+async function askMcp({ site }: Local, token: string | undefined, message: object): Promise<Response> {
   const response = await fetch(site.mcp, {
     method: 'POST',
     headers: {
@@ -130,8 +140,12 @@ async function statusAtMcp({ site }: Local, token: string | undefined): Promise<
       accept: 'application/json, text/event-stream',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
   })
   await response.body?.cancel()
-  return response.status
+  return response
+}
+
+async function statusAtMcp(at: Local, token: string | undefined): Promise<number> {
+  return (await askMcp(at, token, { method: 'tools/list' })).status
 }
