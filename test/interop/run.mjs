@@ -47,8 +47,9 @@ async function playOne({ name, title, play }) {
   }
   let played
   try {
-    const { mortal, startOwn } = servers
-    played = await play({ notes: await record('notes'), extra: await record('extra'), record, mortal, startOwn, home })
+    const { mortal, startOwn, authorized } = servers
+    const recorded = { notes: await record('notes'), extra: await record('extra') }
+    played = await play({ ...recorded, record, mortal, startOwn, authorized, home })
   } catch (error) {
     played = [{ name: 'connect', outcome: 'failed', detail: `${name}: ${messageOf(error)}` }]
   }

@@ -1,19 +1,17 @@
 // mcpc, a command line with a background process that keeps the connection.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { change, newPlace, updatesOf, uriOf, WORKERS } from '../lib/change.mjs'
-import { environmentIn, nameAndVersion, packageFile, runScript, watchDaemon } from '../lib/command.mjs'
+import { nameAndVersion } from '../lib/command.mjs'
+import { inSession, readSession } from '../lib/mcpc.mjs'
 import { checkDelete, checkStream, playNotes } from '../lib/notes.mjs'
 import { createRows } from '../lib/rows.mjs'
 import { comebacks, openGet } from '../lib/session.mjs'
-import { checkExport, checkOrdinary, core, playTasks, rejectionOf } from '../lib/tasks.mjs'
+import { checkExport, core, playTasks, rejectionOf } from '../lib/tasks.mjs'
 import { until } from '../lib/until.mjs'
 import { callsOf } from '../lib/wire.mjs'
 
 export const title = nameAndVersion('@apify/mcpc')
 
-const script = packageFile('@apify/mcpc', 'bin/mcpc')
 export async function play({ notes, extra, home }) {
   const { rows, table } = createRows()
   const expected = { slug: 'mcpc', handshake: 'initialize', revision: '2025-11-25', asks: false }
@@ -89,72 +87,4 @@ async function checkChanges(client, wire, home) {
     await until(async () => updatesOf((await openGet(wire)).streamed).length > i, 'the place changed')
   }
   return 'changed in each of two Workers: notes that both lists did, and when; the resource it subscribed to on the wire'
-}
-
-/** Connects, and closes after use. */
-async function inSession(home, session, wire, use) {
-  const run = commandIn(home)
-  const bridge = watchDaemon(() => readPid(home, session))
-  try {
-    await run('connect', wire.url, session)
-    bridge.note()
-    await use(adapt(run, session))
-    await run('close', session)
-  } finally {
-    await bridge.end()
-  }
-}
-
-function commandIn(home) {
-  const env = environmentIn(home, { MCPC_HOME_DIR: join(home, 'm') })
-  return async (...args) => {
-    const { stdout, stderr } = await runScript(script, ['--json', ...args], env)
-    // With --json an error is one JSON object on stderr, and nothing is on stdout.
-    if (stdout === '') throw new Error(JSON.parse(stderr).error.replace(/\. For details, .*/s, ''))
-    return JSON.parse(stdout)
-  }
-}
-
-function readPid(home, session) {
-  return readSession(home, session)?.pid
-}
-
-/** What it keeps of a session. */
-function readSession(home, session) {
-  try {
-    return JSON.parse(readFileSync(join(home, 'm', 'sessions.json'), 'utf8')).sessions[session]
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function adapt(run, session) {
-  const adapter = {
-    cannot: {
-      complete: 'it has no method for completion',
-      progress: async (wire) => `it asks for progress of tasks only; ${await checkOrdinary(adapter, wire)}`,
-    },
-    showsProgress: false,
-    async about() {
-      const { serverInfo, protocolVersion } = await run(session)
-      return { serverInfo, negotiated: protocolVersion }
-    },
-    listTools: () => run(session, 'tools-list', '--full'),
-    listResources: () => run(session, 'resources-list'),
-    listTemplates: () => run(session, 'resources-templates-list'),
-    listPrompts: () => run(session, 'prompts-list'),
-    read: async (uri) => (await run(session, 'resources-read', uri)).contents,
-    getPrompt: async (name, args) => (await run(session, 'prompts-get', name, JSON.stringify(args))).messages,
-    subscribe: (uri) => run(session, 'resources-subscribe', uri),
-    setLevel: (level) => run(session, 'logging-set-level', level),
-    callTool: (name, args) => run(session, 'tools-call', name, JSON.stringify(args)),
-    runTask: (name, args) => run(session, 'tools-call', name, JSON.stringify(args), '--task'),
-    startTask: (name, args) => run(session, 'tools-call', name, JSON.stringify(args), '--detach'),
-    getTask: (taskId) => run(session, 'tasks-get', taskId),
-    taskResult: (taskId) => run(session, 'tasks-result', taskId),
-    cancelTask: (taskId) => run(session, 'tasks-cancel', taskId),
-    listTasks: () => run(session, 'tasks-list'),
-  }
-  return adapter
 }

@@ -1,13 +1,15 @@
-// Runs command-line clients: with a home of their own, without the machine's proxies, and never for ever.
+// Runs command-line clients: with a home of their own, without the machine's proxies and browser, and never for ever.
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGroup } from '../../../scripts/process-group.mjs'
 
 const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 const commandTimeoutMs = 15_000
+/** For a row of many commands: each is a process that starts. */
+export const manyCommandsMs = 60_000
 
 /** `name 1.2.3` of an installed package. */
 export function nameAndVersion(name) {
@@ -19,10 +21,39 @@ export function packageFile(name, path) {
   return join(packages, name, path)
 }
 
-/** The environment of a client that keeps its files in `folder`. */
+/**
+ * The environment of a client that keeps its files in `folder`. A browser it opens is a script that notes the URL, for
+ * `sentTo`, and no desktop is there, with its keyring. Windows has other ways to open a browser.
+ */
 export function environmentIn(folder, more = {}) {
-  const kept = Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name))
-  return { ...Object.fromEntries(kept), HOME: folder, USERPROFILE: folder, NO_COLOR: '1', ...more }
+  const isKept = ([name]) => !/_proxy$|^(?:XDG|KDE|GNOME|DESKTOP|WAYLAND|DISPLAY|DBUS)(?:_|$)/i.test(name)
+  const kept = Object.fromEntries(Object.entries(process.env).filter(isKept))
+  const programs = join(folder, 'programs')
+  mkdirSync(programs, { recursive: true })
+  for (const opener of OPENERS) writeFileSync(join(programs, opener), notesUrl(folder), { mode: 0o755 })
+  return {
+    ...kept,
+    PATH: programs + delimiter + process.env.PATH,
+    BROWSER: join(programs, 'browser'),
+    HOME: folder,
+    USERPROFILE: folder,
+    NO_COLOR: '1',
+    ...more,
+  }
+}
+
+/** The URL for which a client in `folder` opened the browser last, or undefined. */
+export function sentTo(folder) {
+  const notes = join(folder, 'sent-to')
+  return existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n').at(-1) : undefined
+}
+
+/** How programs open a browser on macOS and elsewhere. */
+const OPENERS = ['browser', 'open', 'xdg-open']
+
+/** The last argument is the URL. */
+function notesUrl(folder) {
+  return `#!/bin/sh\nfor url in "$@"; do :; done\nprintf '%s\\n' "$url" >> '${join(folder, 'sent-to')}'\n`
 }
 
 /** Runs a script on this Node. `stdout` and `stderr` are text; a command that does not end is killed and rejects. */

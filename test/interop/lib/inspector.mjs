@@ -3,14 +3,18 @@ import { environmentIn, packageFile, runScript } from './command.mjs'
 
 const script = packageFile('@modelcontextprotocol/inspector', 'clients/launcher/build/index.js')
 
-/** An adapter that runs the command line for each method, under one protocol era or its default. */
-export function adaptInspector(url, home, era) {
-  const env = environmentIn(home, { MCP_INSPECTOR_SECRET_STORE: 'memory' })
-  const flags = ['--cli', url, '--transport', 'http', '--format', 'json', ...(era ? ['--protocol-era', era] : [])]
+/**
+ * An adapter that runs the command line for each method, under one protocol era or its default. `more` are further flags
+ * and variables.
+ */
+export function adaptInspector(url, home, era, more = {}) {
+  const env = environmentIn(home, { MCP_INSPECTOR_SECRET_STORE: 'memory', ...more.env })
+  const chosen = [...(era ? ['--protocol-era', era] : []), ...(more.flags ?? [])]
+  const flags = ['--cli', url, '--transport', 'http', '--format', 'json', ...chosen]
   const run = async (method, ...args) => {
     const { stdout, stderr } = await runScript(script, [...flags, '--method', method, ...args], env)
-    // A tool error is a result on stdout, and an exit code; other errors are on stderr.
-    if (stdout === '') throw new Error(JSON.parse(stderr).error.message)
+    // A tool error is a result on stdout, and an exit code; other errors are on stderr, after what it tells its user.
+    if (stdout === '') throw new Error(JSON.parse(stderr.slice(stderr.indexOf('{"error"'))).error.message)
     return JSON.parse(stdout).result
   }
   const call = (name, args, { onProgress } = {}) => {

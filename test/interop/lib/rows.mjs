@@ -3,13 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const rowTimeoutMs = 20_000
 
-/** Collects rows. A row must end within `rowTimeoutMs`; none of the methods throws. */
+/** Collects rows. A row must end within `rowTimeoutMs`, or its own limit; none of the methods throws. */
 export function createRows() {
   const rows = []
   const table = {
-    /** Adds a row. `work` returns what to print; what it throws makes the row fail. */
-    async add(name, work) {
-      rows.push({ name, ...(await outcomeOf(work)) })
+    /**
+     * Adds a row. `work` returns what to print; what it throws makes the row fail. `limitMs` is for what takes as long as
+     * it takes.
+     */
+    async add(name, work, limitMs = rowTimeoutMs) {
+      rows.push({ name, ...(await outcomeOf(work, limitMs)) })
     },
     /**
      * Adds a row, unless `client.cannot` has an entry for it: then the row neither passes nor fails. An entry is the
@@ -25,10 +28,10 @@ export function createRows() {
   return { rows, table }
 }
 
-async function outcomeOf(work) {
+async function outcomeOf(work, limitMs = rowTimeoutMs) {
   const limit = new AbortController()
-  const late = sleep(rowTimeoutMs, undefined, { signal: limit.signal }).then(() => {
-    throw new Error(`no answer within ${rowTimeoutMs / 1000} s`)
+  const late = sleep(limitMs, undefined, { signal: limit.signal }).then(() => {
+    throw new Error(`no answer within ${limitMs / 1000} s`)
   })
   late.catch(() => {})
   try {

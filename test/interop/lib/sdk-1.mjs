@@ -24,7 +24,8 @@ export async function connectSdk1(url, revision, listChanged) {
   return Object.assign(adapter, { about }, adaptTasks(client))
 }
 
-function adaptTasks(client) {
+/** Its experimental methods for tasks. */
+export function adaptTasks(client) {
   const { tasks } = client.experimental
   // It chooses by itself for tools it has seen in a list, and is told here for all others.
   const stream = (name, args, { onProgress: onprogress } = {}) =>

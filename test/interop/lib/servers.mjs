@@ -1,9 +1,10 @@
 // The servers the clients are played against: the example and the extra server on wrangler dev, each as two Workers, and
 // the extra server's bundle on bare workerd twice: once to be killed, and once with streams that end soon. More are
-// started for who asks.
+// started for who asks, the one with authorization among them.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildBundle, startWorkerd } from '../../support/server.mjs'
+import { startAuthorized } from './authorized.mjs'
 import { startPair } from './pair.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -27,6 +28,7 @@ export async function startServers(folder) {
   ])
   const running = { notes, extra, mortal, short }
   let turn = Promise.resolve()
+  let starting
   return {
     origin: (name) => running[name].origin,
     mortal: {
@@ -53,10 +55,16 @@ export async function startServers(folder) {
       }
       return { name, restart }
     },
+    /** Starts the example with authorization on, once. */
+    authorized: () => (starting ??= startAuthorized().then((started) => (running.authorized = started))),
     output: () =>
       Object.values(running)
         .map(({ output }) => output())
         .join('\n'),
-    stop: () => Promise.all(Object.values(running).map((server) => server.stop())),
+    async stop() {
+      // It may be on its way up when a client ends in an error.
+      await starting?.catch(() => {})
+      await Promise.all(Object.values(running).map((server) => server.stop()))
+    },
   }
 }

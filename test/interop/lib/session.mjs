@@ -80,8 +80,8 @@ async function checkGetCut(client, wire) {
   stream.cut()
   for (const worker of WORKERS) await change(wire, worker, { places: [place] })
   const changedAt = Date.now()
-  await until(() => updatesOf(client.heard).length > 0, 'the client came back')
-  assert.deepEqual([...new Set(updatesOf(client.heard))], [uriOf(place)])
+  // News of the row before may be late, and come as well.
+  await until(() => updatesOf(client.heard).includes(uriOf(place)), 'the client came back and heard of the change')
   const back = await openGet(wire)
   assert.ok(back.startedAt > changedAt, 'the client was back before the change')
   assert.notEqual(back.lastEventId, undefined)
