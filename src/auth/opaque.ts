@@ -88,15 +88,18 @@ function introspection({ issuer }: Issuer, check: Check & { by: 'introspection' 
     if (!isSafe(new URL(endpoint))) throw new Error(`cannot ask ${endpoint}: it is not https`)
     const server: AuthorizationServer = { issuer, introspection_endpoint: endpoint }
     const client = { client_id: clientId }
+    const signal = AbortSignal.timeout(limits.issuerFetchMs)
     const asking = introspectionRequest(server, client, authentication, token, {
       additionalParameters: { token_type_hint: 'access_token' },
-      signal: () => AbortSignal.timeout(limits.issuerFetchMs),
+      signal: () => signal,
       [allowInsecureRequests]: true,
     })
     const response = await asking.catch((cause: unknown) => {
       throw new NoAnswer('there is no answer', { cause })
     })
-    const said = await processIntrospectionResponse(server, client, response)
+    const said = await processIntrospectionResponse(server, client, response).catch((cause: unknown) => {
+      throw signal.aborted ? new NoAnswer('the answer does not end', { cause }) : cause
+    })
     return said.active && isAccessToken(said) ? (said as JsonObject) : undefined
   }
 }

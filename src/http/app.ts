@@ -80,22 +80,10 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
     )
   })
   /** The same for the endpoint, where it matters who is calling. */
-  const identified = (handle: (arrival: Arrival) => Response | Promise<Response>) =>
-    checked(async (arrival) => {
-      const { request, env, config } = arrival
-      const authenticator = authenticate ? { authenticate } : authenticatorOf(config)
-      if (!authenticator) return handle(arrival)
-      try {
-        return await handle({ ...arrival, auth: await authenticator.authenticate(request, env) })
-      } catch (error) {
-        const isRefusal = error instanceof ProtocolError
-        if (!isRefusal) report(failure(error, {}), config.log)
-        // Who cannot be told apart now is let in as nobody.
-        const answer = isRefusal
-          ? error
-          : new ProtocolError('Unavailable', 'It cannot be told now who is calling: try again')
-        return errorResponse(answer, eraOf(request))
-      }
+  const identified = (handle: (arrival: Arrival) => Promise<Response>) =>
+    checked((arrival) => {
+      const authenticator = authenticate ? { authenticate } : authenticatorOf(arrival.config)
+      return authenticator ? handleIdentified(handle, arrival, authenticator) : handle(arrival)
     })
 
   app.post(
@@ -138,6 +126,26 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
     return errorResponse(new ProtocolError('InternalError', 'Internal error'), 'modern')
   })
   return app
+}
+
+/** Finds out who is calling, and lets nobody else in. */
+async function handleIdentified(
+  handle: (arrival: Arrival) => Promise<Response>,
+  arrival: Arrival,
+  authenticator: { authenticate: Authenticate },
+): Promise<Response> {
+  const { request, env, config } = arrival
+  try {
+    return await handle({ ...arrival, auth: await authenticator.authenticate(request, env) })
+  } catch (error) {
+    const isRefusal = error instanceof ProtocolError
+    if (!isRefusal) report(failure(error, {}), config.log)
+    // Who cannot be told apart now is let in as nobody.
+    const answer = isRefusal
+      ? error
+      : new ProtocolError('Unavailable', 'It cannot be told now who is calling: try again')
+    return errorResponse(answer, eraOf(request))
+  }
 }
 
 /** True for a browser. A client that names the type of streams wants one of those, whatever else it takes. */

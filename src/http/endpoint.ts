@@ -185,7 +185,8 @@ export class Endpoint {
       if (classified.era === 'modern') {
         const admitted = this.#modern.admit(message, classified.version, arrival.request.headers)
         log.client = admitted.envelope.clientInfo
-        await this.#allow([message], 'extension', arrival)
+        const allowing = this.#allow([message], 'extension', arrival)
+        if (allowing) await allowing
         if (message.method === LISTEN) return await this.#listen(incoming, admitted)
         const known = this.#modern.known(admitted, arrival.config)
         if (!known) return await this.#stateless({ ...incoming, admitted })
@@ -194,7 +195,8 @@ export class Endpoint {
       }
       const isHandshake = message.method === 'initialize'
       const session = isHandshake ? undefined : await this.#sessionOf(arrival)
-      await this.#allow([message], '2025-11-25', arrival)
+      const allowing = this.#allow([message], '2025-11-25', arrival)
+      if (allowing) await allowing
       if (isHandshake) return await this.#stateless(incoming)
       return session ? await this.#inSession(incoming, session) : await this.#stateless(incoming)
     } catch (thrown) {
@@ -204,11 +206,21 @@ export class Endpoint {
   }
 
   /**
-   * Says whether the requests of one POST may be made, all or none, before anything happens.
+   * Says whether the requests of one POST may be made, all or none, before anything happens. Undefined where nothing is asked.
    * @throws {ProtocolError} TooManyRequests, InsufficientScope or Unavailable
    */
-  async #allow(requests: readonly JsonRpcRequest[], form: TaskForm, arrival: Arrival): Promise<void> {
+  #allow(requests: readonly JsonRpcRequest[], form: TaskForm, arrival: Arrival): Promise<void> | undefined {
     const limited = this.#limits.requests(arrival, requests)
+    if (!limited && !arrival.config.quota && isAnonymous(arrival.auth)) return undefined
+    return this.#allowed(limited, requests, form, arrival)
+  }
+
+  async #allowed(
+    limited: Promise<unknown> | undefined,
+    requests: readonly JsonRpcRequest[],
+    form: TaskForm,
+    arrival: Arrival,
+  ): Promise<void> {
     if (limited) await limited
     const checked = this.#scopes.check(requests, form, arrival)
     if (checked) await checked

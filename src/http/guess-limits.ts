@@ -15,11 +15,14 @@ const ADDRESSES = 1_000
 /** Counts with the binding of all calls, `CALLS`, and only what failed: hosts share addresses. */
 export class GuessLimits implements Guesses {
   readonly #isOn: boolean
+  /** As it is known to others: a wildcard route has as many names as one likes. */
+  readonly #host: string | undefined
   /** Until when an address waits, ms since the epoch. */
   readonly #waiting = new Map<string, number>()
 
-  constructor({ rateLimit }: Pick<Config, 'rateLimit'>) {
+  constructor({ rateLimit, publicUrl }: Pick<Config, 'rateLimit' | 'publicUrl'>) {
     this.#isOn = rateLimit
+    this.#host = publicUrl?.hostname
   }
 
   check({ headers }: Request): void {
@@ -35,7 +38,7 @@ export class GuessLimits implements Guesses {
     if (!this.#isOn || !CALLS) return
     const address = addressOf(headers)
     try {
-      if ((await CALLS.limit({ key: `${new URL(url).hostname} tokens ${address}` })).success) return
+      if ((await CALLS.limit({ key: `${this.#host ?? new URL(url).hostname} tokens ${address}` })).success) return
     } catch {
       // A limiter that is down must not take the server down; who counts calls reports it.
       return

@@ -31,14 +31,14 @@ export class ScopeCheck {
   readonly #tasks: TaskPort
   /** True if anything needs a scope. */
   readonly #isNeeded: boolean
-  /** True if a task may be of a tool that does. */
+  /** True if there may be tasks, whose tools may have needed some before a deploy. */
   readonly #hasTasks: boolean
 
   constructor(server: Server, tasks: TaskPort) {
     this.#server = server
     this.#tasks = tasks
-    this.#isNeeded = server.scopes.size > 0
-    this.#hasTasks = [...server.tools.values()].some(({ task, scopes }) => task && scopes?.length)
+    this.#hasTasks = server.families.has('tasks')
+    this.#isNeeded = server.scopes.size > 0 || this.#hasTasks
   }
 
   /**

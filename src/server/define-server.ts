@@ -89,7 +89,10 @@ export function defineServer(options: ServerOptions): Server {
   if (!['challenge', 'hide', undefined].includes(options.missingScopes)) {
     throw new TypeError('cannot define the server: missingScopes must be "challenge" or "hide"')
   }
-  for (const [scope, implied] of scopeImplies) checkScopes('the server: scopeImplies', [scope, ...implied])
+  for (const [scope, implied] of scopeImplies) {
+    checkScopes('the server: scopeImplies', [scope])
+    checkScopes('the server: scopeImplies', implied)
+  }
   const named = [...tools, ...prompts, ...readables].flatMap(({ scopes = [] }) => scopes)
   return Object.freeze({
     info: Object.freeze(describe(options)),

@@ -18,6 +18,8 @@ const UNTRUSTED = invalid('The access token is not valid here')
 const UNKNOWN_KEY = invalid('The access token is signed with an unknown key')
 const WRONG_SIGNATURE = invalid('The signature of the access token is wrong')
 const NOBODY = invalid('The access token names nobody')
+const BOUND = invalid('The access token is bound to a key')
+const PROGRAM = accepted('client main host | notes:read')
 
 let main: Issuer
 let other: Issuer
@@ -178,6 +180,17 @@ const rows: Record<string, Row[]> = {
     ['sub null', () => main.mint({ sub: null }), accepted('client main host | notes:read')],
     ['sub an object', () => main.mint({ sub: { id: 'ada' } }), MALFORMED],
     ['sub with a line break', () => main.mint({ sub: 'ada\n' }), MALFORMED],
+    ['sub with a null character', () => main.mint({ sub: 'ada\0' }), MALFORMED],
+    ['sub with DEL', () => main.mint({ sub: 'ada\u007f' }), MALFORMED],
+    ['sub with a control character of C1', () => main.mint({ sub: 'ada\u0085' }), MALFORMED],
+    ['sub with the first half of a character', () => main.mint({ sub: 'ada\ud83d' }), MALFORMED],
+    ['sub with the second half of a character', () => main.mint({ sub: '\ude42ada' }), MALFORMED],
+    ['sub with a whole character', () => main.mint({ sub: '🙂' }), accepted('user main 🙂 | notes:read')],
+    ['sub that is the program', () => main.mint({ sub: 'host' }), PROGRAM],
+    ['sub that is the program, by azp', () => main.mint({ sub: 'host', client_id: undefined, azp: 'host' }), PROGRAM],
+    ['sub missing, but a username', () => main.mint({ sub: undefined, username: 'ada' }), NOBODY],
+    ['sub missing, the username of the program', () => main.mint({ sub: undefined, username: 'host' }), PROGRAM],
+    ['sub missing, and a username that is no text', () => main.mint({ sub: undefined, username: 7 }), MALFORMED],
     [
       'sub of 255 characters',
       () => main.mint({ sub: 'a'.repeat(255) }),
@@ -186,6 +199,17 @@ const rows: Record<string, Row[]> = {
     ['sub of 256 characters', () => main.mint({ sub: 'a'.repeat(limits.subjectChars + 1) }), MALFORMED],
     ['sub with a space', () => main.mint({ sub: 'ada lovelace' }), accepted('user main ada lovelace | notes:read')],
     ['client_id a number', () => main.mint({ sub: undefined, client_id: 7 }), MALFORMED],
+    ['client_id with a control character of C1', () => main.mint({ client_id: 'host\u009b' }), MALFORMED],
+    ...['client_id', 'azp', 'cid', 'appid'].map((claim): Row => {
+      const claims = { sub: undefined, client_id: undefined, [claim]: 'host' }
+      return [`of a program that is named by ${claim}`, () => main.mint(claims), PROGRAM]
+    }),
+    ['cnf of a key', () => main.mint({ cnf: { jkt: 'abc' } }), BOUND],
+    ['cnf of a certificate', () => main.mint({ cnf: { 'x5t#S256': 'abc' } }), BOUND],
+    ['cnf empty', () => main.mint({ cnf: {} }), BOUND],
+    ['cnf a text', () => main.mint({ cnf: 'abc' }), BOUND],
+    ['cnf false', () => main.mint({ cnf: false }), BOUND],
+    ['cnf null', () => main.mint({ cnf: null }), accepted()],
     ['scope a number', () => main.mint({ scope: 7 }), accepted('user main ada')],
     ['scope an object', () => main.mint({ scope: { a: 1 } }), accepted('user main ada')],
     ['scope with other things in its list', () => main.mint({ scope: ['a', 7, null] }), accepted('user main ada | a')],
@@ -252,6 +276,16 @@ describe.each(Object.entries(rows))('%s', (_, rows) => {
     log.expectNoneOf(token)
     if (answer.status === 401) expect(log.text()).toContain('"event":"refused"')
   })
+})
+
+test('what a stranger writes into a header is logged in part', async () => {
+  const log = watchLog()
+  onTestFinished(log.restore)
+  const name = 'm'.repeat(4000)
+  expect(await present(server, await forge({ crit: [name], [name]: 1 }))).toEqual(MALFORMED)
+  expect(log.text()).toContain('"event":"refused"')
+  expect(log.text()).toContain('mmm')
+  expect(log.text()).not.toContain('m'.repeat(200))
 })
 
 test('keys that a token names are never fetched', async () => {

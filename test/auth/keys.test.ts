@@ -2,12 +2,13 @@
 // 401 and never open. @see RFC 8414, 3; basic/authorization/authorization-server-discovery
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { limits } from '../../src/limits.ts'
 import type { JsonObject } from '../support/client.ts'
 import type { SiteAnswer } from '../support/site.d.mts'
 import { createIssuer, metadata, WELL_KNOWN, type Issuer } from './issuer.ts'
 import { changeLimits } from './limits.ts'
 import { createKey, signWithSecret } from './sign.ts'
-import { accepted, DOWN, invalid, present, protect, type Outcome } from './table.ts'
+import { accepted, call, DOWN, invalid, METADATA, MISSING, present, protect, type Outcome } from './table.ts'
 import { json } from './tenant.ts'
 
 const UNKNOWN_KEY = invalid('The access token is signed with an unknown key')
@@ -134,6 +135,32 @@ describe('discovery', () => {
     ])
   })
 
+  test.each([500, 503])('that meets %i looks no further: a document there may be meant', async (status) => {
+    const issuer = await createIssuer({ discovery: 'openid' })
+    await oauth(issuer, { status, body: 'down' })
+    await present(protect([issuer.settings()]), await issuer.mint())
+    expect((await issuer.requests()).map(({ path }) => path)).toEqual([WELL_KNOWN.oauth(issuer.tenant)])
+  })
+
+  test.each([301, 307, 308])('that meets %i follows it nowhere', async (status) => {
+    const issuer = await createIssuer({ discovery: 'openid' })
+    await issuer.tenant.set('/moved', json({ ...metadata(issuer), jwks_uri: `${issuer.url}/moved-jwks` }))
+    await oauth(issuer, { status, headers: { location: `${issuer.url}/moved` } })
+    expect(await present(protect([issuer.settings()]), await issuer.mint())).toEqual(accepted())
+    expect(await issuer.requests('moved')).toEqual([])
+  })
+
+  test.each<[delayMs: number, answer: Outcome]>([
+    [400, accepted()],
+    [1000, DOWN],
+  ])('and the keys have one deadline together: %i ms each', { timeout: 15_000 }, async (delayMs, answer) => {
+    const issuer = await createIssuer({ discovery: 'none' })
+    await oauth(issuer, { ...json(metadata(issuer)), delayMs })
+    await issuer.publish({ ...json({ keys: [issuer.key.jwk] }), delayMs })
+    expect(await present(protect([issuer.settings()]), await issuer.mint())).toEqual(answer)
+    expect(await issuer.requests('/jwks')).toHaveLength(1)
+  })
+
   test('does not happen where the keys are configured', async () => {
     const issuer = await createIssuer({ discovery: 'none' })
     const server = protect([issuer.settings({ jwks: `${issuer.url}/jwks` })])
@@ -223,6 +250,24 @@ describe('a key set', () => {
     expect(await present(protect([issuer.settings()]), await issuer.mint())).toEqual(answer)
   })
 
+  test('that hangs is asked once, by all who wait, and they are answered alike', { timeout: 15_000 }, async () => {
+    const issuer = await createIssuer()
+    await issuer.publish({ hang: true })
+    const server = protect([issuer.settings({ jwks: `${issuer.url}/jwks` })])
+    const token = await issuer.mint()
+    const began = performance.now()
+    // Each a moment later, so that some look right when the fetch ends.
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => {
+        await scheduler.wait(i)
+        return present(server, token)
+      }),
+    )
+    expect(outcomes).toEqual(Array.from({ length: 40 }, () => DOWN))
+    expect(performance.now() - began).toBeLessThan(limits.issuerFetchMs + 900)
+    expect(await issuer.requests('/jwks')).toHaveLength(1)
+  })
+
   test('with a shared secret verifies nothing', async () => {
     const issuer = await createIssuer()
     const secret = 'a secret of 32 bytes, no less...'
@@ -292,6 +337,41 @@ describe('settings', () => {
     const issuer = await createIssuer()
     const server = protect([issuer.settings({ subjectClaim: 'oid' })])
     expect(await present(server, await issuer.mint({ sub: 'ada' }))).toEqual(invalid('The access token names nobody'))
+  })
+
+  test.each<[more: JsonObject, answer: Outcome]>([
+    [{ sub: 'ada' }, invalid('The access token names nobody')],
+    [{ sub: undefined, username: 'ada' }, invalid('The access token names nobody')],
+    [{ sub: 'host' }, accepted('client main host | notes:read')],
+    [{ sub: undefined, username: 'host' }, accepted('client main host | notes:read')],
+    [{ sub: 'ada', oid: 'host' }, accepted('client main host | notes:read')],
+    [{ sub: undefined }, accepted('client main host | notes:read')],
+  ])('subjectClaim oid, and the token says %j', async (more, answer) => {
+    const issuer = await createIssuer()
+    const server = protect([issuer.settings({ subjectClaim: 'oid' })])
+    expect(await present(server, await issuer.mint(more))).toEqual(answer)
+  })
+
+  test('scopePrefix is put before scopes that are asked for, and is not in those of tokens', async () => {
+    const issuer = await createIssuer()
+    const [before, vars] = ['api://notes/', { SCOPES_SUPPORTED: 'notes:read notes:write' }]
+    const server = protect([issuer.settings({ scopePrefix: before })], vars)
+    const scope = 'api://notes/notes:read api://notes/notes:write'
+    expect(await call(server, {})).toEqual({ ...MISSING, challenge: `${MISSING.challenge}, scope="${scope}"` })
+    expect((await present(server, 'x')).challenge).toContain(`scope="${scope}"`)
+    const document = await (await server(new Request(METADATA))).json()
+    expect(document).toMatchObject({ scopes_supported: scope.split(' ') })
+    expect(await present(server, await issuer.mint())).toEqual(accepted())
+    // No more than it says: a prefix in a token is part of another scope.
+    const prefixed = await issuer.mint({ scope: 'api://notes/notes:read' })
+    expect(await present(server, prefixed)).toEqual(accepted('user main ada | api://notes/notes:read'))
+  })
+
+  test('scopePrefix is that of the first issuer, where none has issued a token', async () => {
+    const [first, second] = await Promise.all([createIssuer(), createIssuer()])
+    const settings = [first.settings({ scopePrefix: 'a/' }), second.settings({ id: 'second', scopePrefix: 'b/' })]
+    const server = protect(settings, { SCOPES_SUPPORTED: 'read' })
+    expect((await call(server, {})).challenge).toContain('scope="a/read"')
   })
 
   test('id is the issuer where none is given', async () => {

@@ -14,6 +14,7 @@ const UNTRUSTED = invalid('The access token is not valid here')
 const ELSEWHERE = invalid('The access token is for another server')
 const MALFORMED = invalid('The access token is malformed')
 const EXPIRED = invalid('The access token expired')
+const BOUND = invalid('The access token is bound to a key')
 const SECRET = 's3cret/+ :%é'
 
 const introspection = { clientId: 'mcp server:1', clientSecret: 'INTROSPECTION_SECRET' }
@@ -84,6 +85,23 @@ const rows: Record<string, Row[]> = {
     ],
     ['active, of a number', () => json(active({ sub: 7 })), MALFORMED],
     ['active, with a text as its end', () => json(active({ exp: '2030-01-01' })), MALFORMED],
+    ['active, by a name with half a character', () => json(active({ sub: 'a\ud800' })), MALFORMED],
+    ['active, bound to a key', () => json(active({ cnf: { jkt: 'abc' } })), BOUND],
+    ['active, bound to a certificate', () => json(active({ cnf: { 'x5t#S256': 'abc' } })), BOUND],
+    ['active, a bearer token', () => json(active({ token_type: 'Bearer' })), accepted()],
+    ['active, a bearer token in small letters', () => json(active({ token_type: 'bearer' })), accepted()],
+    ['active, an access token by its type', () => json(active({ token_type: 'access_token' })), accepted()],
+    ['active, an access token by its use', () => json(active({ token_use: 'access_token' })), accepted()],
+    ['active, an access token by its short use', () => json(active({ token_use: 'access' })), accepted()],
+    ['active, a refresh token by its use', () => json(active({ token_use: 'refresh_token' })), UNTRUSTED],
+    ['active, an ID token by its use', () => json(active({ token_use: 'id' })), UNTRUSTED],
+    ['active, a refresh token by its type', () => json(active({ token_type: 'refresh_token' })), UNTRUSTED],
+    ['active, a DPoP token', () => json(active({ token_type: 'DPoP' })), UNTRUSTED],
+    [
+      'active, a refresh token by its use that is a bearer token by its type',
+      () => json(active({ token_use: 'refresh_token', token_type: 'Bearer' })),
+      UNTRUSTED,
+    ],
   ],
   'an introspection that': [
     ['says active as text', () => json(active({ active: 'true' })), DOWN],
@@ -224,11 +242,12 @@ describe('with several issuers', () => {
   })
 })
 
-test('an introspection whose secret is not there serves nothing, and the log names it', async () => {
+test('an introspection whose secret is not there serves nothing, and the log names the setting, not what it says', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   onTestFinished(() => logged.mockRestore())
   expect(await present(protect([issuer.settings({ introspection })]), 'abc')).toEqual(DOWN)
-  expect(String(logged.mock.calls[0]?.[0])).toContain('INTROSPECTION_SECRET')
+  expect(String(logged.mock.calls[0]?.[0])).toContain(`${issuer.url}: introspection.clientSecret`)
+  expect(String(logged.mock.calls[0]?.[0])).not.toContain('INTROSPECTION_SECRET')
 })
 
 describe('a service binding', () => {
@@ -264,6 +283,17 @@ describe('a service binding', () => {
     ['that never answers', () => new Promise(() => {}), DOWN],
   ])('%s', { timeout: 15_000 }, async (_, validateToken, answer) => {
     expect(await present(answers(validateToken), opaque())).toEqual(answer)
+  })
+
+  test('that gave no answer is not asked again at once, one that refused is', { timeout: 15_000 }, async () => {
+    const rejecting = vi.fn(async () => Promise.reject(new Error('odd token')))
+    const refused = answers(rejecting)
+    for (let i = 0; i < 3; i++) expect(await present(refused, opaque())).toEqual(DOWN)
+    expect(rejecting).toHaveBeenCalledTimes(3)
+    const silent = vi.fn(() => new Promise(() => {}))
+    const slow = answers(silent)
+    for (let i = 0; i < 3; i++) expect(await present(slow, opaque())).toEqual(DOWN)
+    expect(silent).toHaveBeenCalledTimes(1)
   })
 
   test('is asked about the audience and the token', async () => {

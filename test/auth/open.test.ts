@@ -4,6 +4,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { modern, type Fetcher, type JsonObject } from '../support/client.ts'
+import { serve } from '../support/serve.ts'
 import { BOTH_TYPES, envelope, message } from '../http/post.ts'
 import { createIssuer, RESOURCE, type Issuer } from './issuer.ts'
 import { invalid, METADATA, MISSING, outcome, protect, type Outcome } from './table.ts'
@@ -256,6 +257,20 @@ describe('open to everybody', () => {
     await response.text()
     expect([401, 405]).toContain(response.status)
     expect(touched).toEqual([])
+  })
+
+  test.each([
+    ['/', {}],
+    ['/mcp', { headers: { accept: 'text/html' } }],
+  ])('the page at %s without instructions, which are for who may call', async (path, init) => {
+    const instructions = 'Only for who may call.'
+    const page = async (AUTH: string): Promise<string> => {
+      const vars = { AUTH, AUTH_ISSUERS: JSON.stringify([issuer.settings()]) } as Partial<Cloudflare.Env>
+      return (await serve({ instructions, title: 'Notes' }, { vars })(new Request(`${ORIGIN}${path}`, init))).text()
+    }
+    expect(await page('oauth')).toContain('<h1>Notes</h1>')
+    expect(await page('oauth')).not.toContain(instructions)
+    expect(await page('none')).toContain(instructions)
   })
 
   test('only to origins that may call', async () => {

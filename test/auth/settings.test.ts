@@ -28,6 +28,13 @@ describe('nothing is served with', () => {
     ['an issuer over http', [{ ...good, issuer: 'http://login.example.com' }], '[0].issuer'],
     ['an issuer over http that looks local', [{ ...good, issuer: 'http://localhost.example.com' }], '[0].issuer'],
     ['an issuer that is no URL', [{ ...good, issuer: 'login' }], '[0].issuer'],
+    ['an issuer with a space', [{ ...good, issuer: 'https://login.example.com/a b' }], '[0].issuer'],
+    ['an issuer with a query', [{ ...good, issuer: 'https://login.example.com/?tenant=1' }], '[0].issuer'],
+    ['an issuer with an empty query', [{ ...good, issuer: 'https://login.example.com?' }], '[0].issuer'],
+    ['an issuer with a fragment', [{ ...good, issuer: 'https://login.example.com/#a' }], '[0].issuer'],
+    ['an issuer with an empty fragment', [{ ...good, issuer: 'https://login.example.com#' }], '[0].issuer'],
+    ['a prefix of scopes with a space', [{ ...good, scopePrefix: 'api://a ' }], '[0].scopePrefix'],
+    ['a prefix of scopes with a quote', [{ ...good, scopePrefix: 'api"' }], '[0].scopePrefix'],
     ['no audience', [{ issuer: good.issuer }], 'has no audience'],
     ['an empty audience', [{ ...good, audience: '' }], '[0].audience'],
     ['an empty list of audiences', [{ ...good, audience: [] }], '[0].audience'],
@@ -55,7 +62,16 @@ describe('nothing is served with', () => {
       [{ ...good, introspection: { clientSecret: 'SECRET' } }],
       '[0].introspection.clientId',
     ],
-    ['a secret that is not there', [{ ...good, introspection: { ...introspection, clientSecret: 'OTHER' } }], 'OTHER'],
+    [
+      'a secret that is not there',
+      [{ ...good, introspection: { ...introspection, clientSecret: 'OTHER' } }],
+      'introspection.clientSecret',
+    ],
+    [
+      'a secret in place of its name, which is not logged either',
+      [{ ...good, introspection: { ...introspection, clientSecret: 'not-to-be-logged' } }],
+      'introspection.clientSecret',
+    ],
     ['a service that is not there', [{ ...good, service: 'NOBODY' }], 'NOBODY'],
     ['one issuer twice', [good, { ...good, id: 'other' }], 'two issuers have this issuer'],
     [
@@ -99,6 +115,28 @@ test('a list is taken as it is, as from wrangler.toml, or as JSON', async () => 
     expect(await present(server, token)).toEqual(accepted())
     expect(await call(server, {})).toEqual(MISSING)
   }
+})
+
+test.each([undefined, ''])(
+  'issuers serve nothing while AUTH is %j: somebody meant to let only some in',
+  async (AUTH) => {
+    const logged = logOfErrors()
+    const issuer = await createIssuer()
+    const server = protect([issuer.settings()], { AUTH })
+    expect(await call(server, {})).toEqual(DOWN)
+    expect(await present(server, await issuer.mint())).toEqual(DOWN)
+    expect(logged()).toContain('AUTH:')
+  },
+)
+
+test('without issuers AUTH may be left out', async () => {
+  expect(await call(protect([], { AUTH: undefined, AUTH_ISSUERS: undefined }), {})).toEqual(accepted('anonymous'))
+})
+
+test('spaces around an issuer are no part of it', async () => {
+  const issuer = await createIssuer()
+  const server = protect([issuer.settings({ issuer: ` ${issuer.url}\n` })])
+  expect(await present(server, await issuer.mint())).toEqual(accepted())
 })
 
 test('issuers are of no use where AUTH is none: nobody is asked for a token', async () => {

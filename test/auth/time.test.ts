@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { limits } from '../../src/limits.ts'
 import type { Fetcher, JsonObject } from '../support/client.ts'
+import type { SiteAnswer } from '../support/site.d.mts'
 import { createIssuer, RESOURCE, type Issuer, type Outage } from './issuer.ts'
 import { withLimits } from './limits.ts'
 import { createKey } from './sign.ts'
@@ -148,6 +149,34 @@ describe('tokens with made-up kids', () => {
     await issuer.rotate()
     expect(await present(server, await issuer.mint())).toEqual(accepted())
     expect(await fetches(issuer)).toBe(2 + limits.issuerRefreshes)
+  })
+
+  test('do not keep a new key waiting for longer than issuerRefreshMs, also when they go on', async () => {
+    const { issuer, server } = await warm()
+    for (let i = 0; i < 20; i++) await present(server, await unknown(issuer))
+    await issuer.rotate()
+    const token = await issuer.mint()
+    expect(await present(server, token)).toEqual(UNKNOWN_KEY)
+    at(limits.issuerRefreshMs)
+    for (let i = 0; i < 5; i++) expect(await present(server, await unknown(issuer))).toEqual(UNKNOWN_KEY)
+    expect(await present(server, token)).toEqual(accepted())
+    expect(await fetches(issuer)).toBe(2 + limits.issuerRefreshes)
+  })
+
+  test('cause one fetch for each such time that passed, and never more than a few in a row', async () => {
+    const { issuer, server } = await warm()
+    const burst = async (): Promise<number> => {
+      const before = await fetches(issuer)
+      for (let i = 0; i < limits.issuerRefreshes + 5; i++) await present(server, await unknown(issuer))
+      return (await fetches(issuer)) - before
+    }
+    expect(await burst()).toBe(limits.issuerRefreshes)
+    expect(await burst()).toBe(0)
+    at(3 * limits.issuerRefreshMs)
+    expect(await burst()).toBe(3)
+    // As long as keys are fresh anyway.
+    at(limits.issuerFreshMs - 1)
+    expect(await burst()).toBe(limits.issuerRefreshes)
   })
 
   test('cause no more when they come at once', async () => {
@@ -369,6 +398,40 @@ describe('what introspection said', () => {
     expect(await issuer.requests()).toEqual(before)
     at(30_000 + limits.issuerBackoffMs)
     expect(await present(server, token)).toEqual(ADA)
+  })
+
+  test.each<[how: string, odd: SiteAnswer]>([
+    ['400', json({ error: 'invalid_request' }, 400)],
+    ['500', json({}, 500)],
+    ['429', json({}, 429)],
+    ['nonsense', { body: '<p>Hello' }],
+  ])('is asked of other tokens when one is answered %s', async (_, odd) => {
+    const { issuer, server, token } = await known()
+    await issuer.introspects('odd', odd)
+    const [next, unlike] = [crypto.randomUUID(), crypto.randomUUID()]
+    await issuer.introspects(next, json(active()))
+    expect(await present(server, 'odd')).toEqual(DOWN)
+    expect(await present(server, next)).toEqual(ADA)
+    expect(await present(server, 'odd')).toEqual(DOWN)
+    expect(await present(server, unlike)).toEqual(UNTRUSTED)
+    expect(await present(server, token)).toEqual(ADA)
+    expect(await asked(issuer)).toBe(5)
+  })
+
+  test.each<[how: string, answer: SiteAnswer]>([
+    ['no answer', { hang: true }],
+    ['no end of one', { ...json(active()), stall: true }],
+  ])('is asked of nobody for issuerBackoffMs after there was %s in time', { timeout: 15_000 }, async (_, answer) => {
+    withLimits({ issuerFetchMs: 1000 })
+    const { issuer, server, token } = await known()
+    await issuer.introspects('slow', answer)
+    expect(await present(server, 'slow')).toEqual(DOWN)
+    const before = await asked(issuer)
+    for (let i = 0; i < 5; i++) expect(await present(server, crypto.randomUUID())).toEqual(DOWN)
+    expect(await asked(issuer)).toBe(before)
+    expect(await present(server, token)).toEqual(ADA)
+    at(limits.issuerBackoffMs)
+    expect(await present(server, crypto.randomUUID())).toEqual(UNTRUSTED)
   })
 
   test('is forgotten, oldest first, over a number of tokens', { timeout: 60_000 }, async () => {

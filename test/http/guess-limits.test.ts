@@ -70,6 +70,16 @@ describe('a token that no issuer knows', () => {
     ])
   })
 
+  test('counts under the host of PUBLIC_URL where it is set, whatever name was asked', async () => {
+    const { limit, ofTokens } = limiter(false)
+    const server = guarded(limit, { PUBLIC_URL: 'https://public.example.com' })
+    for (const host of ['a1.example.com', 'a2.example.com']) {
+      const headers = { authorization: `Bearer ${unknown()}`, 'cf-connecting-ip': ADDRESS }
+      expect((await call(server, headers, `https://${host}/mcp`)).status).toBe(401)
+    }
+    expect(new Set(ofTokens())).toEqual(new Set([`public.example.com tokens address ${ADDRESS}`]))
+  })
+
   test('once over, its address waits 10 seconds, and no issuer is asked meanwhile', async () => {
     const server = guarded(limiter().limit)
     expect(await send(server, unknown())).toEqual(UNTRUSTED)
@@ -192,7 +202,7 @@ describe('nobody waits', () => {
 })
 
 test('a thousand addresses are kept, then all are forgotten', async () => {
-  const guesses = new GuessLimits({ rateLimit: true })
+  const guesses = new GuessLimits({ rateLimit: true, publicUrl: undefined })
   const env = { CALLS: { limit: () => Promise.resolve({ success: false }) } }
   const from = (i: number) => new Request(RESOURCE, { headers: { 'cf-connecting-ip': `10.0.${i >> 8}.${i & 255}` } })
   const isWaiting = (i: number): boolean => {

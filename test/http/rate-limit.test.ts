@@ -1,14 +1,16 @@
 // Who may ask how often: what counts, whose count it is, and what happens to a limit that is missing or down.
 
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { quotaPort } from '../../durable-objects/quota-port.ts'
 import { CallLimits, type LimitedArrival } from '../../src/http/rate-limit.ts'
 import type { JsonRpcRequest } from '../../src/protocol/json-rpc.ts'
 import { defineServer, defineTool, ProtocolError } from '../../src/server/index.ts'
 import { digestOf } from '../../src/server/canonical.ts'
 import { ANONYMOUS } from '../../src/server/ports.ts'
-import { describeEras, legacy, legacySession, modern } from '../support/client.ts'
+import { bearer, legacyPost, modernPost } from '../isolation/support.ts'
+import { createScopeRealm, DEFINITIONS, watchedObjects, type ScopeRealm } from '../scopes/support.ts'
+import { describeEras, legacy, legacySession, modern, type JsonObject } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 import { message as bare, post } from './post.ts'
 
@@ -119,16 +121,12 @@ describe('what counts', () => {
     expect(await keysOf({}, message(method))).toHaveLength(1)
   })
 
-  test.each([
-    'ping',
-    'server/discover',
-    'tools/list',
-    'prompts/list',
-    'resources/templates/list',
-    'tools/unknown',
-  ])('%s does not', async (method) => {
-    expect(await keysOf({}, message(method))).toEqual([])
-  })
+  test.each(['ping', 'server/discover', 'tools/list', 'prompts/list', 'resources/templates/list', 'tools/unknown'])(
+    '%s does not',
+    async (method) => {
+      expect(await keysOf({}, message(method))).toEqual([])
+    },
+  )
 
   test('GET and DELETE of a session do', async () => {
     const { keys, limit } = recorder()
@@ -418,5 +416,76 @@ describe('over HTTP', () => {
     const limited = modern(serving(false, { QUOTA: '1/hour' }).fetcher)
     expect((await limited.error('tools/call', { name: 'plain' }, { headers })).message).toContain('in a minute')
     await modern(serving(true, { QUOTA: '1/hour' }).fetcher).call('plain', {}, { headers })
+  })
+})
+
+describe('with authorization', () => {
+  let realm: ScopeRealm
+  beforeAll(async () => {
+    realm = await createScopeRealm()
+  })
+
+  /** The headers of somebody who has asked nothing yet, with tokens for several scopes. */
+  const somebody = () => {
+    const sub = `somebody-${crypto.randomUUID()}`
+    return async (scope: string) => bearer(await realm.issuer.mint({ sub, scope }))
+  }
+  const write = { name: 'write', arguments: {} }
+  /** The request of each era. */
+  const posts: [era: string, post: (method: string, params: JsonObject, headers: Record<string, string>) => Request][] =
+    [
+      ['modern', modernPost],
+      ['legacy', (method, params, headers) => legacyPost({ jsonrpc: '2.0', id: 1, method, params }, headers)],
+    ]
+
+  test.each(posts)('a call that lacks a scope takes nothing of the quota [%s]', async (_era, post) => {
+    const as = somebody()
+    const fetcher = realm.serve(DEFINITIONS, { QUOTA: '1/hour' })
+    const call = async (scope: string) => (await fetcher(post('tools/call', write, await as(scope)))).status
+    for (let i = 0; i < 3; i++) expect(await call('notes:read')).toBe(403)
+    expect(await call('notes:write')).toBe(200)
+    expect(await call('notes:write')).toBe(429)
+    // Of what is over, the scopes are told first: the next token is needed anyway.
+    expect(await call('notes:read')).toBe(403)
+  })
+
+  test('a batch that lacks a scope takes nothing of it either', async () => {
+    const as = somebody()
+    const fetcher = realm.serve(DEFINITIONS, { QUOTA: '2/hour' })
+    const batch = ['open', 'write'].map((name, id) => ({ ...bare('tools/call', { name, arguments: {} }), id }))
+    const send = async (scope: string) => (await fetcher(legacyPost(batch, await as(scope), '2025-03-26'))).status
+    for (let i = 0; i < 3; i++) expect(await send('notes:read')).toBe(403)
+    expect(await send('notes:write')).toBe(200)
+    expect(await send('notes:write')).toBe(429)
+  })
+
+  test.each(posts)(
+    'over the limit nobody is told of scopes, and no task is asked for its own [%s]',
+    async (_, post) => {
+      const touched: string[] = []
+      const objects = watchedObjects(touched)
+      const as = somebody()
+      const { keys, limit } = recorder(false)
+      const over = realm.serve(DEFINITIONS, { ...objects, RATE_LIMIT: 'on', CALLS: { limit } })
+      const requests: [string, JsonObject][] = [
+        ['tools/call', write],
+        ['tasks/get', { taskId: env.TASK.newUniqueId().toString() }],
+        ['tasks/cancel', { taskId: env.TASK.newUniqueId().toString() }],
+      ]
+      for (const [method, params] of requests) {
+        expect((await over(post(method, params, await as('notes:read')))).status).toBe(429)
+      }
+      expect([keys.length, touched]).toEqual([requests.length, []])
+      const within = realm.serve(DEFINITIONS, { ...objects, RATE_LIMIT: 'on', CALLS: recorder() })
+      await within(post(...requests[1]!, await as('notes:read')))
+      expect(touched).toContain('TASK')
+    },
+  )
+
+  test.each(posts)('what lacks a scope counts for the limit all the same [%s]', async (_era, post) => {
+    const { keys, limit } = recorder()
+    const fetcher = realm.serve(DEFINITIONS, { RATE_LIMIT: 'on', CALLS: { limit } })
+    expect((await fetcher(post('tools/call', write, await somebody()('notes:read')))).status).toBe(403)
+    expect(keys).toHaveLength(1)
   })
 })

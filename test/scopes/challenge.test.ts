@@ -3,7 +3,8 @@
 
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { defineResourceTemplate, defineServer, defineTool } from '../../src/server/index.ts'
-import { legacyPost, modernPost, whole } from '../isolation/support.ts'
+import { createIssuer } from '../auth/issuer.ts'
+import { bearer, legacyPost, modernPost, whole } from '../isolation/support.ts'
 import { sessionOf } from '../sessions/support.ts'
 import { legacy, modern, REVISIONS, type Fetcher, type JsonObject, type Revision } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
@@ -346,6 +347,30 @@ test('a prefix that the issuer puts before scopes is put before those of a chall
   const own = realm.serve(DEFINITIONS, { AUTH_ISSUERS: JSON.stringify([issuer]) })
   const refused = await own(modernPost('tools/call', { name: 'write', arguments: {} }, await realm.ada('notes:read')))
   expect(refused.headers.get('www-authenticate')).toBe(insufficient('api://notes/notes:write api://notes/notes:read'))
+})
+
+test('a prefix is that of the issuer whose token it is, and a token with it has another scope', async () => {
+  const other = await createIssuer()
+  const issuers = [
+    realm.issuer.settings({ scopePrefix: 'first/' }),
+    other.settings({ id: 'second', scopePrefix: 'second/' }),
+  ]
+  const own = realm.serve(DEFINITIONS, { AUTH_ISSUERS: JSON.stringify(issuers) })
+  const write = (headers: Record<string, string>) =>
+    own(modernPost('tools/call', { name: 'write', arguments: {} }, headers))
+  const second = await write(bearer(await other.mint({ scope: 'notes:read' })))
+  expect(second.headers.get('www-authenticate')).toBe(insufficient('second/notes:write second/notes:read'))
+  expect((await write(bearer(await other.mint({ scope: 'notes:write' })))).status).toBe(200)
+  const prefixed = await write(await realm.ada('first/notes:write'))
+  expect(prefixed.headers.get('www-authenticate')).toBe(insufficient('first/notes:write'))
+})
+
+test('a scope of SCOPES_SUPPORTED that only handlers know is not lost by a new token', async () => {
+  const own = realm.serve(DEFINITIONS, { SCOPES_SUPPORTED: 'notes:read profile:read' })
+  const call = async (scope: string) =>
+    own(modernPost('tools/call', { name: 'write', arguments: {} }, await realm.ada(scope)))
+  await expectRefused(await call('openid profile:read'), 'notes:write profile:read')
+  await expectRefused(await call('openid'), 'notes:write')
 })
 
 describe('scopeImplies', () => {

@@ -51,6 +51,25 @@ describe.each(definitions)('%s', (what, define) => {
   })
 })
 
+describe.each(definitions.slice(0, 5))('%s', (what, define) => {
+  test.each(['notes:write', {}, 7, null])('takes no %j in place of a list of scopes', (scopes) => {
+    expect(() => define(scopes as never)).toThrow(TypeError)
+    expect(() => define(scopes as never)).toThrow(what)
+  })
+
+  test.each([7, null, ['a']])('takes no %j in place of a scope', (scope) => {
+    expect(() => define([scope as never])).toThrow(what)
+  })
+})
+
+test.each(['Hide', 'hidden', '', true, null])(
+  'missingScopes %j is refused, which would hide nothing',
+  (missingScopes) => {
+    const options = { name: 's', version: '1', missingScopes: missingScopes as 'hide' }
+    expect(() => defineServer(options)).toThrow('missingScopes must be "challenge" or "hide"')
+  },
+)
+
 test('a public cache is refused on what needs scopes', () => {
   const cache = { ttlMs: 1000, scope: 'public' } as const
   const scopes = ['secret:read']

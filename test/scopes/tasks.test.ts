@@ -2,9 +2,9 @@
 // @see basic/authorization, Scope Challenge Handling
 
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { dumpOf, legacyPost, modernPost, statusOf, whole } from '../isolation/support.ts'
+import { bearer, dumpOf, legacyPost, modernPost, statusOf, whole } from '../isolation/support.ts'
 import { sessionOf } from '../sessions/support.ts'
-import { eventually, parked, recordOf, stubOf } from '../tasks/support.ts'
+import { eventually, parked, recordOf, stubOf, withLimits } from '../tasks/support.ts'
 import { legacy, modern, TASKS, type Fetcher } from '../support/client.ts'
 import { createScopeRealm, DEFINITIONS, expectRefused, ran, type ScopeRealm } from './support.ts'
 
@@ -110,6 +110,34 @@ describe.each(forms)('a task %s', (form, methods, make, send) => {
   })
 })
 
+describe.each([
+  ['without a session', async (headers: Headers) => legacy(fetcher, '2025-11-25', { headers })],
+  ['in a session', async (headers: Headers) => sessionOf(fetcher, '2025-11-25', { headers })],
+])('tasks/list %s', (_, open) => {
+  test('leaves out what a token may not know of, on every page', async () => {
+    withLimits({ tasksPage: 1 })
+    const sub = `ada-${crypto.randomUUID()}`
+    const client = async (scope: string) => open(bearer(await realm.issuer.mint({ sub, scope })))
+    const whole = await client('notes:write')
+    const tools = ['quick_job', 'open_job', 'quick_job', 'open_job']
+    const ids: string[] = []
+    for (const tool of tools) ids.push((await whole.callTask(tool)).taskId)
+    for (const id of ids) await doneOf(id)
+    const pagesOf = async (of: Awaited<ReturnType<typeof client>>) => {
+      const pages: string[][] = []
+      for (let cursor: string | undefined; ;) {
+        const page = await of.result('tasks/list', cursor === undefined ? {} : { cursor })
+        pages.push(page.tasks.map(({ taskId }) => taskId))
+        cursor = page.nextCursor
+        if (cursor === undefined) return pages
+      }
+    }
+    expect(await pagesOf(whole)).toEqual(ids.map((id) => [id]))
+    expect(await pagesOf(await client('notes:read'))).toEqual(ids.map((id, i) => (i % 2 ? [id] : [])))
+    expect((await pagesOf(await client(''))).flat()).toEqual([ids[1], ids[3]])
+  })
+})
+
 test('making one is refused before it is prepared', async () => {
   const call = { name: 'job', arguments: {} }
   await expectRefused(await fetcher(modernPost('tools/call', call, lesser, CAPABILITIES)), 'notes:write notes:read')
@@ -153,7 +181,7 @@ test('a stream that waits for a result is refused in its session', async () => {
   expect(await dumpOf(stubOf(taskId))).toBe(before)
 })
 
-test('a server whose tools need none asks no object about scopes', async () => {
+test('a server whose tools need none refuses no task', async () => {
   const open = realm.serve({ tools: DEFINITIONS.tools.filter(({ name }) => name.startsWith('open')) })
   const client = modern(open, { capabilities: CAPABILITIES, headers: lesser })
   const { taskId } = await client.callTask('open_job')

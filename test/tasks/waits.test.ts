@@ -33,9 +33,10 @@ const Name = z.object({ name: z.string() })
 let entries = 0
 /** What handlers are told to wait for, beside the task. */
 let mayGo = false
+let mayBegin = false
 beforeEach(() => {
   entries = 0
-  mayGo = false
+  mayGo = mayBegin = false
 })
 
 async function besideStep(ctx: CallContext, ms: number): Promise<string> {
@@ -99,7 +100,7 @@ const fetcher = serve({
       entries++
       void ctx.sleep(DAY / 2)
       await ctx.step('first', () => happened(`${ctx.requestId} first`))
-      await scheduler.wait(20)
+      while (!mayBegin) await scheduler.wait(2)
       await ctx.step('second', async () => {
         await happened(`${ctx.requestId} second`)
         while (!mayGo) await scheduler.wait(2)
@@ -266,6 +267,7 @@ test('a short sleep beside a step needs no lease to be over', async () => {
 
 test('a handler whose step runs beside a sleep is entered again after a crash, not when the sleep is over', async () => {
   const { taskId, requestId } = await begun('goes_on_beside_a_sleep')
+  mayBegin = true
   await eventually(async () => (await timesOf(`${requestId} second`)) === 1)
   await crash(taskId)
   mayGo = true

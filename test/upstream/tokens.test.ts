@@ -303,15 +303,20 @@ describe.each(grants)('a refusal, with %s', (grant) => {
 })
 
 describe('a secret that is not there', () => {
-  test.each([undefined, ''])('is an internal error that the log names: %j', async (CALENDAR_SECRET) => {
-    const provider = createProvider()
-    await provider.gives('up-1')
-    const lines = logged()
-    const fetcher = serverOf(provider.upstream(), { CALENDAR_SECRET })
-    expect(await got(fetcher, (await callers.token()).headers)).toMatch(/^error: Internal error/)
-    expect(lines.join('\n')).toContain('there is no secret CALENDAR_SECRET')
-    expect(await provider.asked()).toEqual([])
-  })
+  test.each([undefined, ''])(
+    'is an internal error, and the log names the setting, not what it says: %j',
+    async (CALENDAR_SECRET) => {
+      const provider = createProvider()
+      await provider.gives('up-1')
+      const lines = logged()
+      const fetcher = serverOf(provider.upstream(), { CALENDAR_SECRET })
+      expect(await got(fetcher, (await callers.token()).headers)).toMatch(/^error: Internal error/)
+      const problem = 'cannot get a token for calendar: its clientSecret is not the name of a secret that is set'
+      expect(lines.join('\n')).toContain(problem)
+      expect(lines.join('\n')).not.toContain('CALENDAR_SECRET')
+      expect(await provider.asked()).toEqual([])
+    },
+  )
 })
 
 test('without authorization there is no token to exchange, and one of the server’s own', async () => {
