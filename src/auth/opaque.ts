@@ -109,7 +109,9 @@ class NoAnswer extends Error {}
 
 /** Handlers are given what is kept here, so none may change it for the next request. */
 function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+  // Bytes cannot be frozen, and a service may give the same thing in two places.
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return value
+  Object.values(Object.freeze(value)).forEach(frozen)
   return value
 }
 

@@ -62,7 +62,8 @@ export function outcome({ status, headers, messages }: RawExchange): Outcome {
     ...(challenge !== null && { challenge }),
     ...(retryAfter !== null && { retryAfter }),
     ...(last?.error && { code: last.error.code }),
-    ...(content?.[0]?.text !== undefined && { caller: content[0].text }),
+    // A failure with half a character in it could not be reported.
+    ...(content?.[0]?.text !== undefined && { caller: content[0].text.toWellFormed() }),
   }
 }
 
