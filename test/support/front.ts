@@ -3,9 +3,8 @@
 // With TOKEN set it sends that with every request, for clients that know no authorization.
 
 interface Env {
-  first: Fetcher
-  second: Fetcher
   TOKEN?: string
+  [worker: string]: Fetcher | string | undefined
 }
 
 let turn = 0
@@ -15,7 +14,7 @@ export default {
     const name = request.headers.get('x-worker') ?? (turn++ % 2 === 0 ? 'first' : 'second')
     const sent = new Request(request)
     if (env.TOKEN) sent.headers.set('authorization', `Bearer ${env.TOKEN}`)
-    const answer = await env[name === 'first' ? 'first' : 'second'].fetch(sent)
+    const answer = await (env[name] as Fetcher).fetch(sent)
     const { body, status, statusText, headers } = answer
     const named = new Headers(headers)
     named.set('x-worker', name)
