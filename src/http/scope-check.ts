@@ -5,6 +5,8 @@ import { insufficientScope } from '../auth/challenge.ts'
 import { metadataUrl } from '../auth/protected-resource.ts'
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
+import { report } from '../observability/sink.ts'
+import { clip } from '../protocol/clip.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
 import type { TaskForm } from '../protocol/task.ts'
 import type { Server } from '../server/define-server.ts'
@@ -54,6 +56,11 @@ export class ScopeCheck {
     const needs = await Promise.all(asked.map((each) => this.#neededBy(each, form, arrival)))
     const needed = [...new Set(needs.flat())]
     if (missingScopes(this.#server, auth, needed).length === 0) return
+    const held = clip(auth.scopes?.join(' ') || 'none', 200)
+    report(
+      { event: 'refused', reason: `this needs the scopes ${needed.join(' ')}, and the token has ${held}` },
+      config.log,
+    )
     const { scopePrefix = '' } = config.issuers?.find(({ id }) => id === auth.issuer) ?? {}
     const named = [...needed, ...knownOf(this.#server, auth, config.scopesSupported)].map(
       (scope) => scopePrefix + scope,

@@ -4,7 +4,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { defineResourceTemplate, defineServer, defineTool } from '../../src/server/index.ts'
 import { createIssuer } from '../auth/issuer.ts'
-import { bearer, legacyPost, modernPost, whole } from '../isolation/support.ts'
+import { bearer, legacyPost, logged, modernPost, whole } from '../isolation/support.ts'
 import { sessionOf } from '../sessions/support.ts'
 import { legacy, modern, REVISIONS, type Fetcher, type JsonObject, type Revision } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
@@ -56,6 +56,15 @@ const post = (revision: Revision, method: string, params: JsonObject, headers: R
   revision === '2026-07-28'
     ? modernPost(method, params, headers)
     : legacyPost({ jsonrpc: '2.0', id: 'same', method, params }, headers, revision)
+
+test('the operator learns what was needed and what the token had', async () => {
+  const lines = logged()
+  const call = { name: 'both', arguments: {} }
+  const talkative = realm.serve(DEFINITIONS, { LOG: 'requests' })
+  await modern(talkative, { headers: await realm.ada('notes:read other') }).error('tools/call', call)
+  const reason = 'this needs the scopes notes:read notes:write, and the token has notes:read other'
+  expect(lines.filter((line) => line.includes('"refused"'))).toEqual([JSON.stringify({ event: 'refused', reason })])
+})
 
 for (const revision of REVISIONS) {
   describe.each(requests)(`%s [${revision}]`, (_, method, params, needs, runs) => {
