@@ -15,7 +15,7 @@ import { claimedIssuer, JwtVerifier } from './jwt.ts'
 import { OpaqueVerifier } from './opaque.ts'
 import { metadataUrl } from './protected-resource.ts'
 import type { Issuer } from './settings.ts'
-import { IssuerError, TokenError } from './token-error.ts'
+import { IssuerError, TokenError, UnknownKeyError } from './token-error.ts'
 
 /** Holds back who sends tokens that are none, each of which costs an issuer a call. */
 export interface Guesses {
@@ -54,7 +54,7 @@ export class Authenticator {
     const bearer = bearerOf(request)
     if ('token' in bearer) return this.#authenticate(bearer.token, request, env)
     const challenger = this.#challenger(request)
-    this.#refused(bearer.problem ?? 'there is no access token')
+    this.#refused(bearer.problem ?? bearer.instead ?? 'there is no access token')
     throw bearer.problem === undefined ? unauthorized(challenger) : malformedAuthorization(challenger, bearer.problem)
   }
 
@@ -67,7 +67,9 @@ export class Authenticator {
         throw invalidToken(this.#challenger(request), error.message)
       }
       if (!(error instanceof IssuerError)) throw error
-      report(failure(error, {}), this.#config.log)
+      // What anybody can bring about must not fill the log.
+      if (error instanceof UnknownKeyError) this.#refused(error.message)
+      else report(failure(error, {}), this.#config.log)
       throw new ProtocolError('Unavailable', 'The access token cannot be checked now: try again')
     }
   }

@@ -16,7 +16,7 @@ import { discover, endpointOf } from './discovery.ts'
 import { fetchJson } from './fetch-json.ts'
 import { Refreshing } from './refreshing.ts'
 import type { Issuer } from './settings.ts'
-import { IssuerError, TokenError } from './token-error.ts'
+import { IssuerError, TokenError, UnknownKeyError } from './token-error.ts'
 
 /** Who says to have issued a token, or undefined when it is no JWT. Nothing is verified: it only says whom to ask. */
 export function claimedIssuer(token: string): string | undefined {
@@ -75,7 +75,11 @@ export class JwtVerifier {
     }
     // It may be new.
     const newer = await this.#reach(() => this.#keys.refresh())
-    if (!newer) throw new errors.JWKSNoMatchingKey()
+    // Not a refusal: with that a host would throw away a token which is good in a moment.
+    if (!newer)
+      throw new UnknownKeyError(
+        `the keys of ${this.#issuer.issuer} were looked up too often: a token may have a new one`,
+      )
     return this.#find(newer, header, token)
   }
 

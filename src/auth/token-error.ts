@@ -15,5 +15,10 @@ export class TokenError extends Error {
 
 /** Whether a token is good cannot be told now: its issuer cannot be reached, or makes no sense. */
 export class IssuerError extends Error {
-  override readonly name = 'IssuerError'
+  override readonly name: string = 'IssuerError'
+}
+
+/** A token names a key that may be new, and its issuer was asked too often for keys that were none. Anybody can bring that about. */
+export class UnknownKeyError extends IssuerError {
+  override readonly name = 'UnknownKeyError'
 }
