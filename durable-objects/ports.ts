@@ -45,7 +45,10 @@ export function sessionPort(server: Server): SessionPort {
     },
     notified: (env, id, method, params) =>
       reach('session', () => call(env, id, async (object) => object.notified(method, params))),
-    answered: (env, id, answer) => reach('session', () => call(env, id, async (object) => object.answered(answer))),
+    answered: (env, id, answer, auth) =>
+      reach('session', () =>
+        call(env, id, async (object) => (await object.answered(answer, auth)) as boolean | readonly string[]),
+      ),
     end: (env, id, expiresAt) => reach('session', () => call(env, id, async (object) => object.end(expiresAt))),
     async connect(env, { objectId, stream, after }) {
       const query = new URLSearchParams({ protocol: String(SESSION_PROTOCOL), stream: String(stream) })

@@ -3,6 +3,7 @@
 // @see 2025-11-25 basic/transports
 
 import { DurableObject } from 'cloudflare:workers'
+import { ownerOf } from '../src/http/legacy-tasks.ts'
 import { isStandalone } from '../src/http/session.ts'
 import { CLOSE, SESSION_PROTOCOL, STANDALONE, type SessionCall, type SessionReply } from '../src/http/session-call.ts'
 import { logOf } from '../src/config.ts'
@@ -24,6 +25,8 @@ import { noteToken } from '../src/server/access-token.ts'
 import { fingerprint } from '../src/server/canonical.ts'
 import type { Server } from '../src/server/define-server.ts'
 import { ToolError } from '../src/server/errors.ts'
+import type { Auth } from '../src/server/ports.ts'
+import { missingScopes, scopesFor } from '../src/server/scopes.ts'
 import { answerFrom, timedOut, withAnswer } from '../src/server/journal.ts'
 import { LISTEN_PROTOCOL } from '../src/server/listen-port.ts'
 import { TASK_PROTOCOL, type TaskUpdate } from '../src/server/task-port.ts'
@@ -52,9 +55,9 @@ export function createSessionObject(server: Server, hubs: Hubs = listenPort()) {
       return this.#session.notified(method, params)
     }
 
-    /** Takes the answer to an ask. @returns false when the session has ended */
-    answered(answer: JsonRpcAnswer): Promise<boolean> {
-      return this.#session.answered(answer)
+    /** Takes the answer to an ask. @returns false when the session has ended, or the scopes it needs */
+    answered(answer: JsonRpcAnswer, auth?: Auth): Promise<boolean | readonly string[]> {
+      return this.#session.answered(answer, auth)
     }
 
     /** News of a task. @returns false when the stream waits for it no longer */
@@ -178,16 +181,33 @@ export class Session implements CallHost, WaitsHost {
     return true
   }
 
-  /** Takes the answer to an ask. Unknown, late and second answers are ignored. @returns false when the session has ended */
-  async answered({ id, result, error }: JsonRpcAnswer): Promise<boolean> {
+  /**
+   * Takes the answer to an ask. Unknown, late and second answers are ignored.
+   * @param auth who answers
+   * @returns false when the session has ended, or the scopes that the call needs which asked: the answer is not taken then
+   */
+  async answered({ id, result, error }: JsonRpcAnswer, auth?: Auth): Promise<boolean | readonly string[]> {
     if (this.#log.endedUntil !== undefined) return false
     const ask = typeof id === 'string' ? this.#log.ask(id) : undefined
     if (!ask) return true
     const raw = error ? { refused: messageOf(error) } : answerFrom(result)
     const stored = this.#log.call(ask.stream)
+    const needed = auth && stored ? await this.#scopesOf(stored, auth) : []
+    if (auth && missingScopes(this.server, auth, needed).length > 0) return needed
+    // Somebody may have answered meanwhile.
+    if (!this.#log.ask(ask.id)) return true
     if (stored?.task == null) this.#settle(ask, raw)
     else await this.#waits.answered(ask, stored, raw)
     return true
+  }
+
+  /** What a token must be good for that goes on with a call. */
+  async #scopesOf(stored: StoredCall, auth: Auth): Promise<readonly string[]> {
+    const { method, params } = callOf(stored).request
+    if (stored.task !== null) return (await this.tasks.scopesOf(this.env, ownerOf(auth), stored.task)) ?? []
+    // Also of a tool that is hidden from a token which is good for less.
+    if (method === 'tools/call') return this.server.tools.get(params['name'] as string)?.scopes ?? []
+    return scopesFor(this.server, auth, method, params)
   }
 
   /** Takes news of a task that a stream waits for. @returns false when it waits no longer */

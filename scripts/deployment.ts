@@ -13,6 +13,9 @@ export interface Deployment {
   vars: Table
   ratelimits: readonly Table[]
   services: readonly Table[]
+  /** Bindings of Durable Objects. */
+  objects: readonly Table[]
+  kvNamespaces: readonly Table[]
   /** All of it, without environments that are not deployed. */
   settings: Table
 }
@@ -39,6 +42,8 @@ export function readDeployment(config: Table, args: readonly string[], { CLOUDFL
     vars,
     ratelimits: tablesOf(own['ratelimits']),
     services: tablesOf(own['services']),
+    objects: tablesOf(tableOf(own['durable_objects'])['bindings']),
+    kvNamespaces: tablesOf(own['kv_namespaces']),
     settings: { ...shared, ...named, vars },
   }
 }

@@ -2,10 +2,18 @@
 
 import { parseAuthorizationConfig } from '../src/authorization/config.ts'
 import { parseConfig, type Config } from '../src/config.ts'
+import { looksLikeName } from '../src/server/missing-secret.ts'
 import { tableOf, tablesOf, type Deployment } from './deployment.ts'
 
 const placeholder =
   /^<.*>$|\b(todo|fixme|placeholder|change[-_ ]?me|replace[-_ ]?(me|this|with))\b|\byour[-_ ]|^x{3,}$/i
+
+/** The variables that hold addresses, of which none is at a domain that nobody can have. @see RFC 2606, 3 */
+const ADDRESSES = /^vars\.(PUBLIC_URL|AUTH_ISSUERS|ISSUER|RESOURCES|UPSTREAM_ISSUER)\b/
+
+function isOfExamples(text: string): boolean {
+  return URL.canParse(text) && /(^|\.)example\.(com|org|net)\.?$/i.test(new URL(text).hostname)
+}
 
 /** Names every value of a wrangler.toml that is empty or still a placeholder, also in variables that hold JSON. */
 export function findUnset(value: unknown, path = ''): string[] {
@@ -13,7 +21,8 @@ export function findUnset(value: unknown, path = ''): string[] {
     if (value.trim() === '') return [`${path} is empty`]
     const inner = /^\s*[[{]/.test(value) ? parsed(value) : undefined
     if (inner !== undefined) return findUnset(inner, path)
-    return placeholder.test(value) ? [`${path} is still a placeholder: "${value}"`] : []
+    const isPlaceholder = placeholder.test(value) || (ADDRESSES.test(path) && textsIn(value).some(isOfExamples))
+    return isPlaceholder ? [`${path} is still a placeholder: "${value}"`] : []
   }
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -35,8 +44,18 @@ export function findProblems(deployment: Deployment): string[] {
   return deployment.role === 'authorization' ? problemsOfAuthorization(deployment) : problemsOfServer(deployment)
 }
 
-function problemsOfServer({ role, vars, ratelimits, services }: Deployment): string[] {
+/** What workers/mcp.ts binds, beside the app's own. */
+const OBJECTS = ['KEY_RING', 'SESSION', 'TASK', 'PRINCIPAL', 'LISTEN_HUB']
+
+function problemsOfServer({ role, vars, ratelimits, services, objects }: Deployment): string[] {
   const problems: string[] = []
+  const needed = vars['QUOTA'] === undefined ? OBJECTS : [...OBJECTS, 'QUOTA_OBJECT']
+  const missing = needed.filter((binding) => !objects.some(({ name }) => name === binding))
+  if (missing.length > 0) {
+    problems.push(
+      `[durable_objects] has no binding ${missing.join(', ')}, without which requests fail: add it again (a named environment inherits none)`,
+    )
+  }
   if (vars['AUTH'] === undefined) {
     problems.push(
       'AUTH is not set in [vars]: "none" lets in everybody who knows the URL, "oauth" takes tokens of the issuers in AUTH_ISSUERS (docs/authorization.md); choose one of them',
@@ -47,17 +66,30 @@ function problemsOfServer({ role, vars, ratelimits, services }: Deployment): str
       'there is no [[ratelimits]] with name = "CALLS", so calls would have no limit: add it again, or set RATE_LIMIT = "off"',
     )
   }
+  for (const { issuer, introspection } of tablesOf(listOf(vars['AUTH_ISSUERS']))) {
+    if (isNoName(tableOf(introspection)['clientSecret'])) {
+      problems.push(`AUTH_ISSUERS: ${String(issuer)}: introspection.clientSecret ${NO_NAME}`)
+    }
+  }
   // What cannot be seen from here counts as set: secrets, and what a service binding leads to.
   const secrets = Object.fromEntries(secretsOf({ role, vars }).map((name) => [name, 'set']))
   const bindings = Object.fromEntries(services.map(({ binding }) => [String(binding), {}]))
   try {
-    const { issuers } = parseConfig({ ...secrets, ...vars, ...bindings })
+    // That AUTH is not chosen has been said.
+    const { issuers } = parseConfig({ ...secrets, ...vars, ...bindings, AUTH: vars['AUTH'] ?? 'none' })
     problems.push(...(issuers ?? []).flatMap(onThisMachine))
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     problems.push(error.message)
   }
   return problems
+}
+
+const NO_NAME = 'is no name of a secret: if it is the secret itself, take it out of wrangler.toml'
+
+/** True for a text that cannot be the name of a secret. */
+function isNoName(value: unknown): boolean {
+  return typeof value === 'string' && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)
 }
 
 /** What of an issuer leads back to the machine of who deploys. */
@@ -72,8 +104,18 @@ function onThisMachine({ issuer, audiences = [], check }: NonNullable<Config['is
   return problems.map((problem) => `AUTH_ISSUERS: ${issuer}: ${problem}`)
 }
 
-function problemsOfAuthorization({ role, vars, ratelimits }: Deployment): string[] {
+function problemsOfAuthorization({ role, vars, ratelimits, kvNamespaces }: Deployment): string[] {
   const problems: string[] = []
+  if (!kvNamespaces.some(({ binding }) => binding === 'OAUTH_KV')) {
+    problems.push(
+      'there is no [[kv_namespaces]] with binding = "OAUTH_KV", where clients and grants are kept: add it again (a named environment inherits none)',
+    )
+  }
+  for (const { clientId, clientSecret } of tablesOf(listOf(vars['INTROSPECTION_CLIENTS']))) {
+    if (isNoName(clientSecret)) {
+      problems.push(`INTROSPECTION_CLIENTS: the clientSecret of "${String(clientId)}" ${NO_NAME}`)
+    }
+  }
   if (vars['DEV_LOGIN'] === 'on') {
     problems.push('DEV_LOGIN is "on": everybody could sign in as anybody; remove it, and set up a login for real users')
   }
@@ -132,7 +174,7 @@ export function secretsOf({ role, vars }: Pick<Deployment, 'role' | 'vars'>): st
 
 /** A secret by its name. Somebody may have written the secret itself there, which must not be printed. */
 export function shownSecret(name: string): string {
-  return /^[A-Z][A-Z0-9_]{0,63}$/.test(name) ? name : '(what clientSecret names)'
+  return looksLikeName(name) ? name : '(what clientSecret names)'
 }
 
 /** A variable that holds a list, or its JSON. */
@@ -177,6 +219,11 @@ export function findWarnings({ role, name, vars }: Deployment): string[] {
   const warnings: string[] = []
   if (role === 'server' && vars['AUTH'] === 'none') {
     warnings.push('there is no authorization: anybody who knows the URL can call every tool of this server')
+    if (vars['AUTH_ISSUERS'] !== undefined) warnings.push('AUTH_ISSUERS is not used: that needs AUTH = "oauth"')
+  }
+  if (role === 'server' && vars['AUTH'] === 'oauth') warnings.push(...audiencesElsewhere(vars['AUTH_ISSUERS']))
+  if (role === 'authorization' && textsIn(vars['SCOPES_SUPPORTED']).length === 0) {
+    warnings.push('SCOPES_SUPPORTED is empty, so no scope can be granted: list those that your servers ask for')
   }
   for (const secret of secretsOf({ role, vars }).filter((each) => vars[each] !== undefined)) {
     warnings.push(`${secret} is a variable, which everybody can read who sees the configuration: make it a secret`)
@@ -187,4 +234,21 @@ export function findWarnings({ role, name, vars }: Deployment): string[] {
     )
   }
   return warnings
+}
+
+/** Audiences that look like the address of this server, and are another. */
+function audiencesElsewhere(issuers: unknown): string[] {
+  return tablesOf(listOf(issuers)).flatMap(({ issuer, audience }) => {
+    const urls = [audience].flat().filter((each) => typeof each === 'string' && isElsewhere(each))
+    return urls.map(
+      (url) =>
+        `AUTH_ISSUERS: ${String(issuer)}: the audience "${String(url)}" is not the endpoint, whose path is /mcp: hosts ask for tokens for that one`,
+    )
+  })
+}
+
+function isElsewhere(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, pathname } = new URL(text)
+  return /^https?:$/.test(protocol) && !/^\/mcp\/?$/.test(pathname)
 }

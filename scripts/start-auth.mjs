@@ -1,5 +1,5 @@
 // `npm run start:auth`: the MCP server with authorization on, beside the authorization server, both on this machine.
-// Needs no account, secret or network. What follows the options below goes to the `wrangler dev` of the MCP server.
+// It grants what the definitions of the MCP server name. Needs no account or secret. What follows the options below goes to the `wrangler dev` of the MCP server.
 //
 //   --port N           the MCP server, 8787
 //   --auth-port N      the authorization server, 8788
@@ -16,6 +16,8 @@ import { experimental_readRawConfig as readRawConfig } from 'wrangler'
 import { onEnd, quietWrangler, startGroup } from './process-group.mjs'
 
 const readyTimeoutMs = 60_000
+const bindingTimeoutMs = 10_000
+const bindingName = 'AUTHORIZATION'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const wrangler = join(dirname(require.resolve('wrangler/package.json')), 'wrangler-dist', 'cli.js')
@@ -34,53 +36,72 @@ let ending
 onEnd(end)
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
 
-const authorization = derive('wrangler.authorization.toml', {
-  vars: {
-    ISSUER: issuer,
-    RESOURCES: [endpoint],
-    SCOPES_SUPPORTED: ['notes:read', 'notes:write', 'offline_access'],
-    UPSTREAM_ISSUER: undefined,
-    UPSTREAM_CLIENT_ID: undefined,
-    DEV_LOGIN: 'on',
-    ...authVars,
-  },
-})
-const secrets = join(dirname(authorization), '.dev.vars')
-writeFileSync(secrets, `COOKIE_SECRET=${cookieSecret()}\n`, { mode: 0o600 })
-// The MCP server's binding finds it by name, once it runs.
-start(authorization, authPort, join(persistTo, 'authorization'))
-await isReady(issuer)
+const { name: service, vars: own = {} } = read('wrangler.authorization.toml')
 const ownSecrets = join(root, '.dev.vars')
 start(
-  derive('wrangler.toml', {
+  derive('wrangler.toml', ({ vars, services = [] }) => ({
     vars: {
+      ...vars,
       AUTH: 'oauth',
-      // What hosts ask for at first: they ask for more once a call needs it. A `--var` of the command line wins.
-      SCOPES_SUPPORTED: 'notes:read',
-      AUTH_ISSUERS: [{ issuer, id: 'local', service: 'AUTHORIZATION', audience: endpoint }],
+      AUTH_ISSUERS: [{ issuer, id: 'local', service: bindingName, audience: endpoint }],
+      // Where it is deployed, which is not here.
+      PUBLIC_URL: undefined,
+      // So that its metadata names what all definitions need. A `--var` of the command line wins.
+      SCOPES_SUPPORTED: undefined,
     },
-    services: [{ binding: 'AUTHORIZATION', service: 'mcp-edge-authorization', entrypoint: 'TokenValidator' }],
-  }),
+    services: [
+      ...services.filter(({ binding }) => binding !== bindingName),
+      { binding: bindingName, service, entrypoint: 'TokenValidator' },
+    ],
+  })),
   port,
   persistTo,
   // Secrets are looked for beside the configuration, which is derived and lies elsewhere.
   [...(existsSync(ownSecrets) ? [`--env-file=${ownSecrets}`] : []), ...others],
 )
 await isReady(new URL(endpoint).origin)
+
+const scopes = await scopesOf(new URL('/.well-known/oauth-protected-resource/mcp', endpoint))
+const authorization = derive('wrangler.authorization.toml', () => ({
+  vars: {
+    ...own,
+    ISSUER: issuer,
+    RESOURCES: [endpoint],
+    SCOPES_SUPPORTED: [...new Set([...scopes, ...listOf(own.SCOPES_SUPPORTED), 'offline_access'])],
+    UPSTREAM_ISSUER: undefined,
+    UPSTREAM_CLIENT_ID: undefined,
+    // They ask about tokens for other resources, with secrets that are not here.
+    INTROSPECTION_CLIENTS: undefined,
+    DEV_LOGIN: 'on',
+    ...authVars,
+  },
+}))
+const secrets = join(dirname(authorization), '.dev.vars')
+writeFileSync(secrets, `COOKIE_SECRET=${cookieSecret()}\n`, { mode: 0o600 })
+start(authorization, authPort, join(persistTo, 'authorization'))
+await isReady(issuer)
+await isBound()
 console.log(`
 ready: ${endpoint} and ${issuer}
 
   Paste ${endpoint} into an MCP host. It sends you to ${issuer} to sign in:
   type any user name, there is no password, and allow what the host asks for.
-  That is notes:read at first; a call of add_note makes it ask for notes:write.
+  A host that has to register, such as npx mcp-inspector, needs
+    npm run start:auth -- --auth-var DYNAMIC_REGISTRATION:on
+  The Inspector remembers what it found. If it was refused before, run once:
+    npx mcp-inspector --cli ${endpoint} --relogin --method tools/list
   Whoever reaches port ${authPort} can sign in as anybody: put no tunnel in front of it.
   Ctrl-C ends both servers.
 `)
 
-/** Writes the configuration of a file of this repository, with these settings over it. */
-function derive(file, { vars, ...settings }) {
-  const { rawConfig } = readRawConfig({ config: join(root, file) })
-  const config = { ...rawConfig, ...settings, main: join(root, rawConfig.main), vars: { ...rawConfig.vars, ...vars } }
+function read(file) {
+  return readRawConfig({ config: join(root, file) }).rawConfig
+}
+
+/** Writes the configuration of a file of this repository, with what `change` makes of it over it. */
+function derive(file, change) {
+  const config = read(file)
+  Object.assign(config, change(config), { main: join(root, config.main) })
   const own = mkdtempSync(join(folder, 'worker-'))
   const path = join(own, 'wrangler.json')
   writeFileSync(path, JSON.stringify(config))
@@ -129,6 +150,29 @@ async function isReady(origin) {
   }
   console.error(`cannot start: nothing answers on ${origin}`)
   await end(1)
+}
+
+/** What the MCP server has hosts ask for. */
+async function scopesOf(metadata) {
+  const response = await fetch(metadata, { signal: AbortSignal.timeout(readyTimeoutMs) })
+  if (response.ok) return (await response.json()).scopes_supported ?? []
+  console.error(`cannot start: ${metadata} answers ${response.status}, see above`)
+  return end(1)
+}
+
+/** The MCP server finds the other by name a moment after that has started; until then it takes no token. */
+async function isBound() {
+  const request = { method: 'POST', headers: { authorization: 'Bearer none', 'content-type': 'application/json' } }
+  for (const deadline = Date.now() + bindingTimeoutMs; Date.now() < deadline; await sleep(100)) {
+    const response = await fetch(endpoint, { ...request, body: '{}', signal: AbortSignal.timeout(readyTimeoutMs) })
+    await response.body?.cancel()
+    if (response.status !== 503) return
+  }
+}
+
+/** As `[vars]` have lists: arrays, or text. */
+function listOf(value = []) {
+  return Array.isArray(value) ? value : value.split(/[\s,]+/).filter(Boolean)
 }
 
 function isFree(number) {

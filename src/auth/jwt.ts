@@ -34,7 +34,7 @@ export function claimedIssuer(token: string): string | undefined {
 /** Verifies the tokens of one issuer. */
 export class JwtVerifier {
   readonly #issuer: Issuer
-  readonly #keys: Refreshing<JWTVerifyGetKey>
+  readonly #keys: Refreshing<KeySet>
 
   constructor(issuer: Issuer) {
     this.#issuer = issuer
@@ -71,9 +71,8 @@ export class JwtVerifier {
     try {
       return await this.#find(keys, header, token)
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !mayBeNew(header, keys)) throw error
     }
-    // It may be new.
     const newer = await this.#reach(() => this.#keys.refresh())
     // Not a refusal: with that a host would throw away a token which is good in a moment.
     if (!newer)
@@ -85,7 +84,7 @@ export class JwtVerifier {
 
   /** @throws {IssuerError} for keys that are none: the token is not to blame */
   async #find(
-    keys: JWTVerifyGetKey,
+    keys: KeySet,
     header: JWTHeaderParameters,
     token: FlattenedJWSInput,
   ): Promise<Awaited<ReturnType<JWTVerifyGetKey>>> {
@@ -106,11 +105,18 @@ export class JwtVerifier {
   }
 }
 
+type KeySet = ReturnType<typeof createLocalJWKSet>
+
+/** True for a key that the issuer may have made since. One that is there, and is not for this token, will not become so. */
+function mayBeNew({ kid }: JWTHeaderParameters, keys: KeySet): boolean {
+  return kid !== undefined && keys.jwks().keys.every((key) => key.kid !== kid)
+}
+
 /** What jose throws when there is no one key for a token. */
 const NO_SUCH_KEY = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported]
 
 /** @throws {Error} when there is no key set */
-async function keySet(url: string, signal: AbortSignal): Promise<JWTVerifyGetKey> {
+async function keySet(url: string, signal: AbortSignal): Promise<KeySet> {
   const keys = await fetchJson(url, signal)
   if (!keys) throw new Error(`cannot find keys at ${url}`)
   return createLocalJWKSet(keys as unknown as JSONWebKeySet)

@@ -2,6 +2,7 @@
 // so that nothing is taken by mistake. Worked settings for common providers: docs/authorization.md.
 
 import * as z from 'zod'
+import { missingSecret } from '../server/missing-secret.ts'
 
 /** How the tokens of one issuer are checked. */
 export type Check =
@@ -100,11 +101,12 @@ const List = z.array(Setting).min(1, 'at least one issuer')
  * @returns the issuers, or every problem there is, each naming where
  */
 export function parseIssuers(value: unknown, env: object): Issuer[] | { problems: string[] } {
+  if (value === undefined) return { problems: ['not set: add [[vars.AUTH_ISSUERS]], see docs/authorization.md'] }
   const list = parseList(value)
-  if (!Array.isArray(list)) return { problems: ['a list of issuers, or its JSON: see docs/authorization.md'] }
+  if (!Array.isArray(list)) return { problems: [problemOfList(value)] }
   const parsed = List.safeParse(list)
   if (!parsed.success) {
-    return { problems: parsed.error.issues.map(({ path, message }) => `${placeOf(list, path)}${message}`) }
+    return { problems: parsed.error.issues.map((issue) => `${placeOf(list, issue.path)}${textOf(issue)}`) }
   }
   const problems = [...parsed.data.flatMap((setting) => problemsOf(setting, env)), ...sameOf(parsed.data)]
   return problems.length > 0 ? { problems } : parsed.data.map((setting) => issuerOf(setting, env))
@@ -117,6 +119,18 @@ function parseList(value: unknown): unknown {
   } catch {
     return undefined
   }
+}
+
+function problemOfList(value: unknown): string {
+  return typeof value === 'object' && value !== null
+    ? 'one table, where a list belongs: write [[vars.AUTH_ISSUERS]], with two brackets'
+    : 'a list of issuers, or its JSON: see docs/authorization.md'
+}
+
+function textOf(issue: z.core.$ZodIssue): string {
+  // No member is in upper case, and every variable is: TOML gives the last table what is written below it.
+  const hasVariable = issue.code === 'unrecognized_keys' && issue.keys.some((key) => /^[A-Z][A-Z0-9_]*$/.test(key))
+  return hasVariable ? `${issue.message}: a variable of [vars] belongs above [[vars.AUTH_ISSUERS]]` : issue.message
 }
 
 /** `[0].audience (https://…): `, as far as there is one. */
@@ -142,8 +156,9 @@ function problemsOf(setting: Setting, env: object): string[] {
     say('is checked one way: by jwks, introspection or service')
   }
   if (introspection && !isFilled(named(introspection.clientSecret))) {
-    // Not what is there: it may be the secret itself.
-    say('introspection.clientSecret is not the name of a secret that is set')
+    say(
+      missingSecret(introspection.clientSecret) ?? 'introspection.clientSecret is not the name of a secret that is set',
+    )
   }
   if (service !== undefined && (typeof named(service) !== 'object' || named(service) === null)) {
     say(`there is no service binding ${service}`)

@@ -2,10 +2,12 @@
 // @see basic/authorization
 
 import { AuthorizationError, type AuthRequest } from '@cloudflare/workers-oauth-provider'
+import { report } from '../observability/sink.ts'
 import { answerErrors, complete } from './answers.ts'
 import type { AuthorizationConfig } from './config.ts'
 import { consentPage } from './consent-page.ts'
 import { readForm } from './form.ts'
+import { authorizationLimits } from './limits.ts'
 import { message } from './page.ts'
 import { readSession } from './session.ts'
 import { signInPage, signOutFields } from './sign-in.ts'
@@ -82,6 +84,11 @@ function refuseWithoutPkce(request: AuthRequest): void {
 function offeredScopes(request: AuthRequest, { scopes, defaultScopes }: AuthorizationConfig): string[] {
   if (request.scope.length === 0) return defaultScopes
   const offered = scopes.filter((scope) => request.scope.includes(scope))
+  const unknown = request.scope.filter((scope) => !scopes.includes(scope))
+  if (unknown.length > 0) {
+    const names = unknown.join(' ').slice(0, authorizationLimits.loggedCharacters)
+    report({ event: 'warning', message: `scopes that are asked for and not in SCOPES_SUPPORTED: ${names}` })
+  }
   if (offered.length === 0) throw errorFor(request, 'invalid_scope', 'None of these scopes can be granted')
   return offered
 }

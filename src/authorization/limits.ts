@@ -18,6 +18,8 @@ export const authorizationLimits = {
   purposeCharacters: 200,
   /** A name that a client gives itself is shown no longer than this. */
   shownCharacters: 80,
+  /** What strangers send is logged no longer than this: scopes somebody forgot to list fit. */
+  loggedCharacters: 300,
   /** One request to the upstream provider: somebody is waiting in front of a browser. */
   upstreamTimeoutMs: 10_000,
   /** How long what the upstream provider says about itself is believed. */

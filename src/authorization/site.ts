@@ -22,11 +22,15 @@ export interface Site {
 /** The default handler and the entrypoint may be given environments of their own. */
 const sites = new WeakMap<AuthorizationEnv, Site>()
 
-/** The site of an environment. @throws {TypeError} naming every variable that is wrong */
+/** The site of an environment. @throws {TypeError} naming every variable that is wrong, or the binding that is missing */
 export function siteOf(env: AuthorizationEnv): Site {
   const known = sites.get(env)
   if (known) return known
   const config = parseAuthorizationConfig(env)
+  // Whatever its type says, the configuration may lack it.
+  if ((env.OAUTH_KV as KVNamespace | undefined) === undefined) {
+    throw new TypeError('cannot use the configuration: there is no KV binding OAUTH_KV')
+  }
   guardOutbound({ issuer: config.issuer, loopback: config.upstream === undefined })
   const server = createServer(config)
   const tolerant = { ...env, OAUTH_KV: tolerantKv(env.OAUTH_KV) }

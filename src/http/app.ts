@@ -64,15 +64,17 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
   const readConfig = configReader()
 
   /** A handler behind the checks every request goes through. One handler a route is hono's shortest path. */
-  const checked = (handle: (arrival: Arrival) => Response | Promise<Response>) => (c: AppContext) => {
-    const request = c.req.raw
-    const config = readConfig(c.env)
-    if (config instanceof Response) return config
-    const refused = refuseOrigin(request, config)
-    if (refused !== undefined)
-      return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(request))
-    return handle({ request, env: c.env, execution: c.executionCtx, config, auth: ANONYMOUS })
-  }
+  const checked =
+    (handle: (arrival: Arrival) => Response | Promise<Response>, isPublic = false) =>
+    (c: AppContext) => {
+      const request = c.req.raw
+      const config = readConfig(c.env)
+      if (config instanceof Response) return config
+      const refused = refuseOrigin(request, config, isPublic)
+      if (refused !== undefined)
+        return errorResponse(new ProtocolError('Forbidden', `Forbidden: ${refused}`), eraOf(request))
+      return handle({ request, env: c.env, execution: c.executionCtx, config, auth: ANONYMOUS })
+    }
   const authenticatorOf = perConfig((config) => {
     return (
       config.issuers &&
@@ -97,6 +99,13 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
     '/mcp',
     identified((arrival) => endpoint.delete(arrival)),
   )
+  // What OAuth clients look up before they are anybody, any page may.
+  for (const path of [METADATA_PATH, ISSUER_PATH].flatMap((each) => [each, `${each}/*`])) {
+    app.options(
+      path,
+      checked(() => new Response(null, { status: 204, headers: preflight }), true),
+    )
+  }
   app.options(
     '*',
     checked(() => new Response(null, { status: 204, headers: preflight })),
@@ -111,13 +120,13 @@ export function createApp({ server, keys, authenticate, ...ports }: AppOptions):
     '/',
     checked((arrival) => page(server, arrival, 200)),
   )
-  const document = checked(({ request, config }) => metadata(server, request, config))
+  const document = checked(({ request, config }) => metadata(server, request, config), true)
   for (const path of [METADATA_PATH, `${METADATA_PATH}/mcp`]) app.get(path, document)
   const issuerOf = perConfig(({ issuers, legacyAuthMetadata }) => {
     const [first] = legacyAuthMetadata ? (issuers ?? []) : []
     return first && new Refreshing((signal) => discover(first.issuer, signal))
   })
-  const issuer = checked(({ config }) => issuerMetadata(issuerOf(config), config))
+  const issuer = checked(({ config }) => issuerMetadata(issuerOf(config), config), true)
   for (const path of [ISSUER_PATH, `${ISSUER_PATH}/mcp`]) app.get(path, issuer)
   app.get('/health', () => new Response('ok', { headers: EMPTY_HEADERS }))
   app.notFound(checked(() => notFound()))

@@ -168,8 +168,14 @@ export class Endpoint {
       throw new ProtocolError('InvalidRequest', 'Invalid request: modern clients send no responses')
     }
     const session = await this.#sessionOf(arrival)
-    if (session) await this.#sessions.answered(session, answer)
+    if (session) await this.#take(answer, session, arrival)
     return acceptedResponse()
+  }
+
+  /** @throws {ProtocolError} InsufficientScope where the call that asked needs more than the token that answers is good for */
+  async #take(answer: JsonRpcAnswer, session: SessionArrival, arrival: Arrival): Promise<void> {
+    const needed = await this.#sessions.answered(session, answer)
+    if (needed) throw this.#scopes.refusal(needed, arrival)
   }
 
   async #request(message: JsonRpcRequest, arrival: Arrival, accepted: Accepted): Promise<Response> {
@@ -265,7 +271,7 @@ export class Endpoint {
     const version = arrival.request.headers.get('mcp-protocol-version')
     const { requests, notifications, answers } = checkBatch(body, session ? session.facts.version : version)
     await this.#allow(requests, '2025-11-25', arrival)
-    for (const answer of answers) if (session) await this.#sessions.answered(session, answer)
+    for (const answer of answers) if (session) await this.#take(answer, session, arrival)
     for (const { method, params } of notifications) if (session) await this.#sessions.notified(session, method, params)
     if (requests.length === 0) return acceptedResponse()
     const exchange = new Exchange(arrival.request, accepted, arrival.execution)

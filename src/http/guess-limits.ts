@@ -28,9 +28,14 @@ export class GuessLimits implements Guesses {
   check({ headers }: Request): void {
     const until = this.#waiting.get(addressOf(headers))
     if (until === undefined || until <= Date.now()) return
-    throw new ProtocolError('TooManyRequests', 'Too many requests: these access tokens are none', undefined, {
-      retryAfterSeconds: PAUSE_SECONDS,
-    })
+    throw new ProtocolError(
+      'TooManyRequests',
+      'Too many requests: too many access tokens from this address were none, try again in a moment',
+      undefined,
+      {
+        retryAfterSeconds: PAUSE_SECONDS,
+      },
+    )
   }
 
   async failed({ url, headers }: Request, env: object): Promise<void> {

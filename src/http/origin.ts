@@ -4,16 +4,16 @@
 import type { Config } from '../config.ts'
 
 /**
- * Why a request is refused, or undefined when it is not.
+ * Why a request is refused, or undefined when it is not. What is public any page may read, whatever its origin.
  *
  * Over https the host reached this Worker through routing and a certificate, so it is trusted. Over http that proves
  * nothing: a rebound name arrives the same way. There the host must be loopback or that of PUBLIC_URL.
  * An Origin must be that of the server itself, a page on the user's own machine, or configured.
  */
-export function refuseOrigin(request: Request, config: Config): string | undefined {
+export function refuseOrigin(request: Request, config: Config, isPublic = false): string | undefined {
   // Two Host headers, or one that is no host, make a URL that is none.
   if (!URL.canParse(request.url)) return 'the Host header names no host'
-  const origin = request.headers.get('origin')
+  const origin = isPublic ? null : request.headers.get('origin')
   // Most requests: a program, not a page, at a host that is trusted.
   if (origin === null && (request.url.startsWith('https:') || LOOPBACK.test(request.url))) return undefined
   const url = new URL(request.url)

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
 import { report } from '../observability/sink.ts'
 import { clip } from '../protocol/clip.ts'
+import type { ProtocolError } from '../protocol/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
 import type { TaskForm } from '../protocol/task.ts'
 import type { Server } from '../server/define-server.ts'
@@ -52,10 +53,13 @@ export class ScopeCheck {
   }
 
   async #check(asked: readonly Asked[], form: TaskForm, arrival: ScopeArrival): Promise<void> {
-    const { auth, config, request } = arrival
     const needs = await Promise.all(asked.map((each) => this.#neededBy(each, form, arrival)))
     const needed = [...new Set(needs.flat())]
-    if (missingScopes(this.#server, auth, needed).length === 0) return
+    if (missingScopes(this.#server, arrival.auth, needed).length > 0) throw this.refusal(needed, arrival)
+  }
+
+  /** The answer to a token that is not good for what is needed. */
+  refusal(needed: readonly string[], { auth, config, request }: ScopeArrival): ProtocolError {
     const held = clip(auth.scopes?.join(' ') || 'none', 200)
     report(
       { event: 'refused', reason: `this needs the scopes ${needed.join(' ')}, and the token has ${held}` },
@@ -65,7 +69,7 @@ export class ScopeCheck {
     const named = [...needed, ...knownOf(this.#server, auth, config.scopesSupported)].map(
       (scope) => scopePrefix + scope,
     )
-    throw insufficientScope(metadataUrl(config, request.url), needed, named)
+    return insufficientScope(metadataUrl(config, request.url), needed, named)
   }
 
   async #neededBy({ method, params }: Asked, form: TaskForm, arrival: ScopeArrival): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import { ProtocolError } from '../protocol/errors.ts'
 import type { JsonObject, JsonRpcAnswer, JsonRpcRequest } from '../protocol/json-rpc.ts'
 import { tokenOf } from '../server/access-token.ts'
 import { fingerprint } from '../server/canonical.ts'
-import type { Auth, Client, Trace } from '../server/ports.ts'
+import { lasting, type Auth, type Client, type Trace } from '../server/ports.ts'
 import type { Sealer } from '../server/sealer.ts'
 import type { Config } from '../config.ts'
 import { SESSION_PROTOCOL, STANDALONE, type SessionCall, type SessionReply } from './session-call.ts'
@@ -20,7 +20,13 @@ export interface SessionPort {
   /** @param token the one its caller came with, which is not kept */
   request(env: Cloudflare.Env, call: SessionCall, token: string | undefined): Promise<SessionReply>
   notified(env: Cloudflare.Env, objectId: string, method: string, params: JsonObject): Promise<boolean>
-  answered(env: Cloudflare.Env, objectId: string, answer: JsonRpcAnswer): Promise<boolean>
+  /** @returns false when the session has ended, or the scopes that the call needs which asked */
+  answered(
+    env: Cloudflare.Env,
+    objectId: string,
+    answer: JsonRpcAnswer,
+    auth: Auth,
+  ): Promise<boolean | readonly string[]>
   end(env: Cloudflare.Env, objectId: string, expiresAt: number): Promise<boolean>
   /** A socket of a stream, or the status that says why there is none. */
   connect(env: Cloudflare.Env, place: StreamPlace): Promise<WebSocket | number>
@@ -110,9 +116,15 @@ export class Sessions {
     if (!(await this.#port.notified(env, facts.objectId, method, params))) throw notFound()
   }
 
-  /** Takes an answer to an ask. @throws {ProtocolError} SessionNotFound when the session has ended */
-  async answered({ env, facts }: SessionArrival, answer: JsonRpcAnswer): Promise<void> {
-    if (!(await this.#port.answered(env, facts.objectId, answer))) throw notFound()
+  /**
+   * Takes an answer to an ask.
+   * @returns the scopes that the call needs which asked, where the token that answers lacks one
+   * @throws {ProtocolError} SessionNotFound when the session has ended
+   */
+  async answered({ env, facts, auth }: SessionArrival, answer: JsonRpcAnswer): Promise<readonly string[] | undefined> {
+    const taken = await this.#port.answered(env, facts.objectId, answer, lasting(auth))
+    if (taken === false) throw notFound()
+    return taken === true ? undefined : taken
   }
 
   /** Ends a session. @throws {ProtocolError} SessionNotFound when it had ended before */

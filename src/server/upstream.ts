@@ -17,10 +17,12 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { limits } from '../limits.ts'
+import { clip } from '../protocol/clip.ts'
 import { tokenOf } from './access-token.ts'
 import { digestOf } from './canonical.ts'
 import type { LookupContext } from './context.ts'
 import { ToolError } from './errors.ts'
+import { missingSecret } from './missing-secret.ts'
 import type { Auth } from './ports.ts'
 
 /** A service that takes tokens, and who gives them out. */
@@ -150,7 +152,8 @@ function parametersOf({ scopes, resource, audience }: UpstreamOptions): URLSearc
 function proofOf(name: string, { clientSecret, method }: UpstreamOptions, env: object): ClientAuth {
   const secret = (env as { [name: string]: unknown })[clientSecret]
   if (typeof secret !== 'string' || secret === '') {
-    throw new TypeError(`cannot get a token for ${name}: its clientSecret is not the name of a secret that is set`)
+    const problem = missingSecret(clientSecret) ?? 'its clientSecret is not the name of a secret that is set'
+    throw new TypeError(`cannot get a token for ${name}: ${problem}`)
   }
   return method === 'post' ? ClientSecretPost(secret) : ClientSecretBasic(secret)
 }
@@ -169,7 +172,8 @@ function subjectToken(name: string, auth: Auth): string {
  */
 function refusal(name: string, cause: unknown): Error {
   if (cause instanceof ResponseBodyError && OURS.has(cause.error)) {
-    return new Error(`cannot get a token for ${name}: ${cause.error}`, { cause })
+    const said = cause.error_description === undefined ? '' : `: ${clip(cause.error_description)}`
+    return new Error(`cannot get a token for ${name}: ${cause.error}${said}`, { cause })
   }
   if (cause instanceof ResponseBodyError) {
     return Object.assign(

@@ -242,12 +242,12 @@ describe('with several issuers', () => {
   })
 })
 
-test('an introspection whose secret is not there serves nothing, and the log names the setting, not what it says', async () => {
+test('an introspection whose secret is not there serves nothing, and the log says what to do', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   onTestFinished(() => logged.mockRestore())
   expect(await present(protect([issuer.settings({ introspection })]), 'abc')).toEqual(DOWN)
-  expect(String(logged.mock.calls[0]?.[0])).toContain(`${issuer.url}: introspection.clientSecret`)
-  expect(String(logged.mock.calls[0]?.[0])).not.toContain('INTROSPECTION_SECRET')
+  const advice = 'there is no secret INTROSPECTION_SECRET: npx wrangler secret put INTROSPECTION_SECRET'
+  expect(String(logged.mock.calls[0]?.[0])).toContain(`${issuer.url}: ${advice}`)
 })
 
 describe('a service binding', () => {

@@ -209,6 +209,21 @@ describe('open to everybody', () => {
     }
   })
 
+  test('to pages of any origin, which may read nothing else', async () => {
+    const fetcher = protect([issuer.settings()])
+    const headers = { origin: 'https://elsewhere.example', 'access-control-request-headers': 'mcp-protocol-version' }
+    for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server']) {
+      const url = `${ORIGIN}/.well-known/${path}`
+      const read = await fetcher(new Request(url, { headers }))
+      expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
+      const preflight = await fetcher(new Request(url, { method: 'OPTIONS', headers }))
+      expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
+    }
+    for (const method of ['POST', 'OPTIONS']) {
+      expect((await fetcher(new Request(`${ORIGIN}/mcp`, { method, headers }))).status).toBe(403)
+    }
+  })
+
   test('nothing about authorization where there is none', async () => {
     const none = protect([], { AUTH: 'none', AUTH_ISSUERS: undefined })
     for (const path of ['oauth-protected-resource/mcp', 'oauth-protected-resource', 'oauth-authorization-server']) {

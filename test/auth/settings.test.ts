@@ -17,7 +17,13 @@ function logOfErrors(): () => string {
 
 describe('nothing is served with', () => {
   test.each<[name: string, issuers: unknown, named: string]>([
-    ['no AUTH_ISSUERS', undefined, 'AUTH_ISSUERS'],
+    ['no AUTH_ISSUERS', undefined, 'AUTH_ISSUERS: not set: add [[vars.AUTH_ISSUERS]], see docs/authorization.md'],
+    ['one table', good, 'write [[vars.AUTH_ISSUERS]], with two brackets'],
+    [
+      'a variable that fell into an issuer',
+      [{ ...good, LOG: 'off' }],
+      'a variable of [vars] belongs above [[vars.AUTH_ISSUERS]]',
+    ],
     ['an empty text', '', 'AUTH_ISSUERS'],
     ['a text that is no JSON', '[{', 'AUTH_ISSUERS'],
     ['a text that is no list', '{"issuer":"https://login.example.com"}', 'AUTH_ISSUERS'],
@@ -65,12 +71,12 @@ describe('nothing is served with', () => {
     [
       'a secret that is not there',
       [{ ...good, introspection: { ...introspection, clientSecret: 'OTHER' } }],
-      'introspection.clientSecret',
+      'there is no secret OTHER: npx wrangler secret put OTHER, or .dev.vars on this machine',
     ],
     [
       'a secret in place of its name, which is not logged either',
       [{ ...good, introspection: { ...introspection, clientSecret: 'not-to-be-logged' } }],
-      'introspection.clientSecret',
+      'introspection.clientSecret is not the name of a secret that is set',
     ],
     ['a service that is not there', [{ ...good, service: 'NOBODY' }], 'NOBODY'],
     ['one issuer twice', [good, { ...good, id: 'other' }], 'two issuers have this issuer'],

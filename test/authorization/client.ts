@@ -35,7 +35,7 @@ export class TestClient {
       client_id: this.id,
       redirect_uri: REDIRECT_URI,
       state: 'state-1',
-      scope: 'notes:read',
+      scope: 'files:read',
       resource: this.resource,
       code_challenge: challenge,
       code_challenge_method: 'S256',

@@ -1,8 +1,10 @@
 // The variables of the authorization server: each mistake is named, none is worked around, no value is repeated.
 
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAuthorizationApp } from '../../src/authorization/app.ts'
 import { parseAuthorizationConfig } from '../../src/authorization/config.ts'
+
+afterEach(() => void vi.restoreAllMocks())
 
 const SECRET = 'a secret of at least 32 characters'
 const valid = {
@@ -125,4 +127,11 @@ test('a server that is set up wrongly answers 503 to everything, and says why in
     expect(response.status).toBe(503)
     expect(await response.text()).not.toContain('DEV_LOGIN')
   }
+})
+
+test('a server without its KV namespace answers 503, and names the binding in its log', async () => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const response = await createAuthorizationApp().request('https://auth.example.com/health', {}, { ...valid } as never)
+  expect(response.status).toBe(503)
+  expect(printed.mock.calls.flat().join()).toContain('there is no KV binding OAUTH_KV')
 })

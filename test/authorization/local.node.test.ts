@@ -54,7 +54,10 @@ beforeAll(async () => {
         { clientId: 'other', clientSecret: 'OTHER_SECRET', resource: OTHER },
       ]),
       ACCESS_TOKEN_SECONDS: '600',
+      SCOPES_SUPPORTED: 'files:read files:write offline_access',
     }),
+    // No definition of the MCP server counts here.
+    flags: ['--var=SCOPES_SUPPORTED:files:read'],
     env: { NODE_EXTRA_CA_CERTS: at.documents.ca },
     caller: true,
   })
@@ -83,7 +86,7 @@ describe('metadata', () => {
       code_challenge_methods_supported: ['S256'],
       authorization_response_iss_parameter_supported: true,
       client_id_metadata_document_supported: true,
-      scopes_supported: ['notes:read', 'notes:write', 'offline_access'],
+      scopes_supported: ['files:read', 'files:write', 'offline_access'],
       protected_resources: [at.site.mcp, OTHER],
       introspection_endpoint: `${at.site.auth}/oauth/introspect`,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

@@ -1,5 +1,7 @@
 // The types of start.mjs, which says what each function does.
 
+import type { StartedServer } from '../support/server.mjs'
+
 export interface StartedAuth {
   /** The MCP endpoint. */
   mcp: string
@@ -19,6 +21,8 @@ export function startAuth(options?: {
   flags?: string[]
   caller?: boolean
 }): Promise<StartedAuth>
+
+export function startCaller(registry: string): Promise<StartedServer>
 
 export interface Documents {
   origin: string

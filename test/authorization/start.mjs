@@ -1,11 +1,12 @@
 // Starts `npm run start:auth` as a person does, and what its tests need around it: metadata documents on
 // https://localhost, with a certificate made for the occasion, and a Worker bound to the authorization server's entrypoint.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { experimental_readRawConfig as readRawConfig } from 'wrangler'
 import { startGroup } from '../../scripts/process-group.mjs'
 import { freePort, startWrangler } from '../support/server.mjs'
 
@@ -16,17 +17,26 @@ const readyTimeoutMs = 60_000
  * Both servers. `vars(mcp)` gives variables of the authorization server, `flags` go to the MCP server's wrangler, and
  * `caller` also starts a Worker that calls the entrypoint. RATE_LIMIT is off there unless `vars` says otherwise: tests come
  * from one address.
+ *
+ * With `--var=SCOPES_SUPPORTED:…` among the flags, the MCP server no longer says what its definitions need: then the
+ * example's scopes are granted, unless `vars` names others.
  */
 export async function startAuth({ vars = () => ({}), env = {}, flags: others = [], caller = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-auth-'))
   const registry = join(folder, 'registry')
   const [port, authPort] = [await freePort(), await freePort()]
   const mcp = `http://localhost:${port}/mcp`
+  const isNarrowed = others.some((flag) => flag.startsWith('--var=SCOPES_SUPPORTED:'))
+  const settings = {
+    RATE_LIMIT: 'off',
+    ...(isNarrowed && { SCOPES_SUPPORTED: 'notes:read notes:write offline_access' }),
+    ...vars(mcp),
+  }
   const flags = [
     `--port=${port}`,
     `--auth-port=${authPort}`,
     `--persist-to=${join(folder, 'state')}`,
-    ...Object.entries({ RATE_LIMIT: 'off', ...vars(mcp) }).map(([name, value]) => `--auth-var=${name}:${value}`),
+    ...Object.entries(settings).map(([name, value]) => `--auth-var=${name}:${value}`),
     ...others,
   ]
   const group = startGroup(process.execPath, [join(root, 'scripts/start-auth.mjs'), ...flags], {
@@ -54,8 +64,7 @@ export async function startAuth({ vars = () => ({}), env = {}, flags: others = [
   try {
     await ready
     if (caller) {
-      const config = join(root, 'test/authorization/wrangler.toml')
-      callerServer = await startWrangler({ config, env: { WRANGLER_REGISTRY_PATH: registry } })
+      callerServer = await startCaller(registry)
     }
   } catch (error) {
     await stopAll()
@@ -75,6 +84,23 @@ export async function startAuth({ vars = () => ({}), env = {}, flags: others = [
     pid: group.child.pid,
     stop: stopAll,
   }
+}
+
+/** A Worker bound to the entrypoint of the authorization server, whatever that is called, in the same registry. */
+export async function startCaller(registry) {
+  const { name: service } = readRawConfig({ config: join(root, 'wrangler.authorization.toml') }).rawConfig
+  const { rawConfig } = readRawConfig({ config: join(root, 'test/authorization/wrangler.toml') })
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-caller-'))
+  const config = join(folder, 'wrangler.json')
+  const main = join(root, 'test/authorization', rawConfig.main)
+  const services = rawConfig.services.map((each) => ({ ...each, service }))
+  writeFileSync(config, JSON.stringify({ ...rawConfig, main, services }))
+  const server = await startWrangler({ config, env: { WRANGLER_REGISTRY_PATH: registry } })
+  const stop = async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  }
+  return { ...server, stop }
 }
 
 /**

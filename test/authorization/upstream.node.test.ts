@@ -9,7 +9,7 @@ import { freePort, startWrangler, type StartedServer } from '../support/server.m
 import { Browser, linkOf, textOf, type Page } from './browser.ts'
 import { newPkce, TestClient } from './client.ts'
 import { startProvider, type Provider } from './provider.mjs'
-import { serveDocuments, type Documents } from './start.mjs'
+import { serveDocuments, startCaller, type Documents } from './start.mjs'
 
 const RESOURCE = 'https://mcp.example.com/mcp'
 const REDIRECT = 'http://127.0.0.1:3333/callback'
@@ -37,8 +37,8 @@ beforeAll(async () => {
     vars: {
       ISSUER: `http://localhost:${port}`,
       RESOURCES: RESOURCE,
-      SCOPES_SUPPORTED: 'notes:read notes:write',
-      SCOPES_DEFAULT: 'notes:read',
+      SCOPES_SUPPORTED: 'files:read files:write',
+      SCOPES_DEFAULT: 'files:read',
       DYNAMIC_REGISTRATION: 'on',
       UPSTREAM_ISSUER: provider.issuer,
       UPSTREAM_CLIENT_ID: 'edge',
@@ -49,10 +49,7 @@ beforeAll(async () => {
     },
     env: { NODE_EXTRA_CA_CERTS: documents.ca, WRANGLER_REGISTRY_PATH: registry },
   })
-  caller = await startWrangler({
-    config: 'test/authorization/wrangler.toml',
-    env: { WRANGLER_REGISTRY_PATH: registry },
-  })
+  caller = await startCaller(registry)
   const registered = await register({ token_endpoint_auth_method: 'none' })
   client = new TestClient(server.origin, registered['client_id']!, RESOURCE)
 })
@@ -90,7 +87,7 @@ async function allow(browser: Browser, page: Page, fields: Record<string, string
 /** The whole way; where the client is sent. */
 async function signIn(browser = new Browser(server.origin), challenge?: string): Promise<URL> {
   const page = await browser.open(
-    client.url(challenge ?? (await newPkce()).challenge, { scope: 'notes:read notes:write' }),
+    client.url(challenge ?? (await newPkce()).challenge, { scope: 'files:read files:write' }),
   )
   const callback = await allow(browser, page)
   const answer = await browser.send(callback)
@@ -314,7 +311,7 @@ describe('a client', () => {
     const page = await browser.open(client.url(challenge, { scope: undefined, resource: undefined }))
     const answer = await browser.send(await allow(browser, page))
     const { body } = await client.exchange(new URL(answer.headers.get('location') ?? ''), verifier)
-    expect([body['scope'], body['resource']]).toEqual(['notes:read', RESOURCE])
+    expect([body['scope'], body['resource']]).toEqual(['files:read', RESOURCE])
   })
 })
 

@@ -103,7 +103,9 @@ describe('a token that no issuer knows', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(response.headers.get('access-control-expose-headers')).toContain('Retry-After')
     expect(await response.json()).toMatchObject({
-      error: { message: 'Too many requests: these access tokens are none' },
+      error: {
+        message: 'Too many requests: too many access tokens from this address were none, try again in a moment',
+      },
     })
   })
 

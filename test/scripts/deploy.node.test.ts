@@ -40,11 +40,21 @@ test.concurrent('deploy stops before wrangler runs where AUTH is not chosen', as
   expect(code).toBe(1)
 })
 
+test.concurrent('deploy stops at an address that an example has', async ({ expect, onTestFinished }) => {
+  const config = await writeConfig(onTestFinished, '[vars]\nAUTH = "none"\nPUBLIC_URL = "https://mcp.example.com"\n')
+  const { code, output } = await deploy('http://127.0.0.1:1', ['-c', config, '--dry-run'])
+  expect(output).toMatch(
+    /^cannot deploy: \S+: vars\.PUBLIC_URL is still a placeholder: "https:\/\/mcp\.example\.com"$/m,
+  )
+  expect(output).not.toContain('Total Upload')
+  expect(code).toBe(1)
+})
+
 test.concurrent('deploy takes what the command line says, and names the secrets that it cannot see', async (context) => {
   const { expect, onTestFinished } = context
   const config = await writeConfig(onTestFinished, '[vars]\nAUTH_ISSUERS = "<issuers>"\n')
   const introspection = { clientId: 'mcp', clientSecret: 'HUSH' }
-  const issuers = [{ issuer: 'https://login.example.com', audience: 'https://mcp.example.com/mcp', introspection }]
+  const issuers = [{ issuer: 'https://login.acme.dev', audience: 'https://mcp.acme.dev/mcp', introspection }]
   const vars = ['--var', 'AUTH:oauth', `AUTH_ISSUERS:${JSON.stringify(issuers)}`]
   const dryRun = ['--dry-run', '--outdir', join(config, '..', 'dist')]
   const { code, output } = await deploy('http://127.0.0.1:1', ['-c', config, ...vars, ...dryRun])
@@ -58,10 +68,17 @@ test.concurrent('deploy takes what the command line says, and names the secrets 
 async function writeConfig(onTestFinished: TestContext['onTestFinished'], more: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-edge-deploy-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await writeFile(join(folder, 'worker.js'), 'export default { fetch: () => new Response("ok") }')
+  const objects = ['KEY_RING', 'SESSION', 'TASK', 'PRINCIPAL', 'LISTEN_HUB']
+  const classes = objects.map((name) => `export class ${name} {}\n`).join('')
+  await writeFile(join(folder, 'worker.js'), `${classes}export default { fetch: () => new Response("ok") }`)
   const config = join(folder, 'wrangler.toml')
   const calls = '[[ratelimits]]\nname = "CALLS"\nnamespace_id = "1001"\nsimple = { limit = 1000, period = 60 }\n'
-  await writeFile(config, `name = "ours"\nmain = "worker.js"\ncompatibility_date = "2026-11-01"\n${calls}${more}`)
+  const bindings = objects.map((name) => `{ name = "${name}", class_name = "${name}" }`).join(', ')
+  const durable = `[durable_objects]\nbindings = [${bindings}]\n`
+  await writeFile(
+    config,
+    `name = "ours"\nmain = "worker.js"\ncompatibility_date = "2026-11-01"\n${durable}${calls}${more}`,
+  )
   return config
 }
 

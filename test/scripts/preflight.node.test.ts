@@ -11,12 +11,15 @@ import {
 } from '../../scripts/preflight.ts'
 
 const CALLS = { name: 'CALLS', namespace_id: '1001', simple: { limit: 1000, period: 60 } }
-const ISSUER = 'https://login.example.com'
-const RESOURCE = 'https://mcp.example.com/mcp'
+const ISSUER = 'https://login.acme.dev'
+const RESOURCE = 'https://mcp.acme.dev/mcp'
+
+const OBJECTS = ['KEY_RING', 'SESSION', 'TASK', 'PRINCIPAL', 'LISTEN_HUB', 'QUOTA_OBJECT']
+const durable_objects = { bindings: OBJECTS.map((name) => ({ name, class_name: name })) }
 
 /** A wrangler.toml of the server with these variables, as wrangler reads it. */
 const server = (vars: Table, more: Table = {}) =>
-  readDeployment({ name: 'ours', main: 'workers/mcp.ts', vars, ratelimits: [CALLS], ...more }, [])
+  readDeployment({ name: 'ours', main: 'workers/mcp.ts', vars, ratelimits: [CALLS], durable_objects, ...more }, [])
 /** The same with AUTH = "oauth" and this issuer. */
 const issuer = (setting: Table, more: Table = {}) =>
   server({ AUTH: 'oauth', AUTH_ISSUERS: [{ issuer: ISSUER, audience: RESOURCE, ...setting }] }, more)
@@ -50,6 +53,28 @@ describe('findUnset', () => {
     expect(findUnset({ vars: { AUTH_ISSUERS } })).toEqual([
       'vars.AUTH_ISSUERS[0].introspection.clientId is still a placeholder: "your-client-id"',
     ])
+  })
+
+  test('takes addresses at the domains of examples for placeholders, where an address belongs', () => {
+    const vars = {
+      PUBLIC_URL: 'https://mcp.example.com',
+      ISSUER: 'https://EXAMPLE.org',
+      RESOURCES: `${RESOURCE} https://a.b.example.net/mcp`,
+      UPSTREAM_ISSUER: 'https://login.example.com/realms/a',
+      AUTH_ISSUERS: [{ issuer: ISSUER, audience: ['https://mcp.example.com/mcp'], jwks: 'https://example.com/jwks' }],
+      HELP: 'https://example.com',
+    }
+    expect(findUnset({ vars }).map((problem) => problem.replace(/ is still a placeholder: .*/, ''))).toEqual([
+      'vars.PUBLIC_URL',
+      'vars.ISSUER',
+      'vars.RESOURCES',
+      'vars.UPSTREAM_ISSUER',
+      'vars.AUTH_ISSUERS[0].audience[0]',
+      'vars.AUTH_ISSUERS[0].jwks',
+    ])
+    expect(findUnset({ vars: { AUTH_ISSUERS: JSON.stringify(vars.AUTH_ISSUERS) } })).toHaveLength(2)
+    const others = ['https://myexample.com/mcp', 'https://example.com.acme.dev', 'https://example.dev', 'example.com']
+    expect(findUnset({ vars: { RESOURCES: others } })).toEqual([])
   })
 
   test('leaves ordinary values alone', () => {
@@ -130,7 +155,40 @@ describe('findProblems of a server', () => {
     expect(problem).toMatch(/^AUTH is not set in \[vars\]: "none" lets in everybody who knows the URL, "oauth" takes/)
     expect(others).toEqual([])
     expect(findProblems(server({ AUTH: 'none' }))).toEqual([])
-    expect(findProblems(readDeployment({ ratelimits: [CALLS] }, ['--var', 'AUTH:none']))).toEqual([])
+    expect(findProblems(readDeployment({ ratelimits: [CALLS], durable_objects }, ['--var', 'AUTH:none']))).toEqual([])
+  })
+
+  test('says once that AUTH is not chosen, also where there are issuers', () => {
+    const AUTH_ISSUERS = [{ issuer: ISSUER, audience: RESOURCE }]
+    expect(findProblems(server({ AUTH_ISSUERS }))).toEqual([expect.stringMatching(/^AUTH is not set/)])
+  })
+
+  test('wants each binding that the Worker needs, and names the one that is missing', () => {
+    const without = (...names: string[]): Table => ({
+      durable_objects: { bindings: durable_objects.bindings.filter(({ name }) => !names.includes(name)) },
+    })
+    for (const name of OBJECTS) {
+      expect(findProblems(server({ AUTH: 'none', QUOTA: '5/day' }, without(name)))).toEqual([
+        expect.stringMatching(new RegExp(`^\\[durable_objects\\] has no binding ${name},`)),
+      ])
+    }
+    expect(findProblems(server({ AUTH: 'none' }, without('QUOTA_OBJECT')))).toEqual([])
+    expect(findProblems(server({ AUTH: 'none' }, { durable_objects: undefined }))).toEqual([
+      expect.stringContaining(OBJECTS.slice(0, 5).join(', ')),
+    ])
+    const config = { env: { staging: { vars: { AUTH: 'none' }, ratelimits: [CALLS] } }, durable_objects }
+    expect(findProblems(readDeployment(config, ['--env', 'staging']))).toHaveLength(1)
+  })
+
+  test('wants a name in place of a secret, and does not show what is there', () => {
+    const settings = [
+      { issuer: ISSUER, audience: RESOURCE, introspection: { ...introspection, clientSecret: 'hush-1' } },
+    ]
+    for (const AUTH_ISSUERS of [settings, JSON.stringify(settings)]) {
+      expect(findProblems(server({ AUTH: 'oauth', AUTH_ISSUERS }))).toEqual([
+        `AUTH_ISSUERS: ${ISSUER}: introspection.clientSecret is no name of a secret: if it is the secret itself, take it out of wrangler.toml`,
+      ])
+    }
   })
 
   test('refuses values that the server would refuse', () => {
@@ -162,7 +220,7 @@ describe('findProblems of a server', () => {
     const both = [{ issuer: ISSUER }, { issuer: 'https://other.example', audience: RESOURCE }]
     for (const AUTH_ISSUERS of [both, JSON.stringify(both)]) {
       const problems = findProblems(server({ AUTH: 'oauth', AUTH_ISSUERS }))
-      expect(problems).toEqual([expect.stringMatching(/AUTH_ISSUERS: .*login\.example\.com.* has no audience/)])
+      expect(problems).toEqual([expect.stringMatching(/AUTH_ISSUERS: .*login\.acme\.dev.* has no audience/)])
       expect(problems[0]).not.toContain('other.example')
     }
     expect(findProblems(issuer({}))).toEqual([])
@@ -173,7 +231,7 @@ describe('findProblems of a server', () => {
     const services = [{ binding: 'AUTHORIZATION', service: 'authorization' }]
     expect(findProblems(issuer({ service: 'AUTHORIZATION' }, { services }))).toEqual([])
     expect(findProblems(issuer({ service: 'AUTHORISATION' }, { services }))).toEqual([
-      expect.stringMatching(/AUTH_ISSUERS: .*login\.example\.com.*AUTHORISATION/),
+      expect.stringMatching(/AUTH_ISSUERS: .*login\.acme\.dev.*AUTHORISATION/),
     ])
   })
 
@@ -182,8 +240,8 @@ describe('findProblems of a server', () => {
   })
 
   test('wants issuers that are https, and none on this machine', () => {
-    expect(findProblems(issuer({ issuer: 'http://login.example.com' }))).toEqual([
-      expect.stringMatching(/AUTH_ISSUERS: .*http:\/\/login\.example\.com.*https/),
+    expect(findProblems(issuer({ issuer: 'http://login.acme.dev' }))).toEqual([
+      expect.stringMatching(/AUTH_ISSUERS: .*http:\/\/login\.acme\.dev.*https/),
     ])
     for (const url of [
       'http://localhost:8788',
@@ -209,15 +267,16 @@ describe('findProblems of a server', () => {
 
   test('leaves alone what only looks like this machine', () => {
     expect(
-      findProblems(issuer({ audience: ['localhost', 'api://default', 'https://localhost.example.com/mcp'] })),
+      findProblems(issuer({ audience: ['localhost', 'api://default', 'https://localhost.acme.dev/mcp'] })),
     ).toEqual([])
   })
 })
 
 describe('findProblems of the authorization Worker', () => {
   const ratelimits = [{ name: 'REQUESTS' }]
+  const kv_namespaces = [{ binding: 'OAUTH_KV' }]
   const authorization = (vars: Table, more: Table = { ratelimits }) =>
-    readDeployment({ name: 'auth', main: 'workers/authorization.ts', vars, ...more }, [])
+    readDeployment({ name: 'auth', main: 'workers/authorization.ts', vars, kv_namespaces, ...more }, [])
   const good = {
     ISSUER: new URL(ISSUER).origin,
     RESOURCES: RESOURCE,
@@ -232,6 +291,22 @@ describe('findProblems of the authorization Worker', () => {
   test('wants a limit of requests, or that it is off', () => {
     expect(findProblems(authorization(good, {}))).toEqual([expect.stringContaining('"REQUESTS"')])
     expect(findProblems(authorization({ ...good, RATE_LIMIT: 'off' }, {}))).toEqual([])
+  })
+
+  test('wants where it keeps what it knows', () => {
+    for (const none of [undefined, [{ binding: 'OTHER' }]]) {
+      expect(findProblems(authorization(good, { ratelimits, kv_namespaces: none }))).toEqual([
+        expect.stringContaining('[[kv_namespaces]] with binding = "OAUTH_KV"'),
+      ])
+    }
+  })
+
+  test('wants a name in place of the secret of who asks about tokens', () => {
+    const clients = [{ clientId: 'mcp', clientSecret: 'hush-1', resource: RESOURCE }]
+    const [problem, ...others] = findProblems(authorization({ ...good, INTROSPECTION_CLIENTS: clients }))
+    expect(problem).toMatch(/^INTROSPECTION_CLIENTS: the clientSecret of "mcp" is no name of a secret/)
+    expect(problem).not.toContain('hush')
+    expect(others).toEqual([])
   })
 
   test('refuses what the Worker would', () => {
@@ -306,8 +381,33 @@ describe('findWarnings', () => {
       expect.stringContaining('would be replaced'),
     ])
     expect(findWarnings(issuer({}))).toEqual([])
-    const authorization = readDeployment({ name: 'mcp-edge-authorization', main: 'workers/authorization.ts' }, [])
+    const vars = { SCOPES_SUPPORTED: ['notes:read'] }
+    const authorization = readDeployment({ name: 'mcp-edge-authorization', main: 'workers/authorization.ts', vars }, [])
     expect(findWarnings(authorization)).toEqual([expect.stringContaining('would be replaced')])
+  })
+
+  test('says when issuers are not used', () => {
+    expect(findWarnings(server({ AUTH: 'none', AUTH_ISSUERS: [{ issuer: ISSUER }] }))).toEqual([
+      expect.stringContaining('anybody who knows the URL'),
+      expect.stringMatching(/^AUTH_ISSUERS is not used/),
+    ])
+  })
+
+  test.each([undefined, [], '[]'])('says when an authorization server can grant nothing: %j', (SCOPES_SUPPORTED) => {
+    const auth = { name: 'auth', main: 'workers/authorization.ts', vars: { SCOPES_SUPPORTED } }
+    expect(findWarnings(readDeployment(auth, []))).toEqual([expect.stringMatching(/^SCOPES_SUPPORTED is empty/)])
+  })
+
+  test('says when an audience looks like the endpoint, and is not', () => {
+    const good = [RESOURCE, `${RESOURCE}/`, 'api://notes', 'notes', 'urn:a:b']
+    expect(findWarnings(issuer({ audience: good }))).toEqual([])
+    for (const audience of ['https://mcp.acme.dev', 'https://mcp.acme.dev/sse', 'https://mcp.acme.dev/mcp/x']) {
+      for (const value of [audience, [RESOURCE, audience]]) {
+        expect(findWarnings(issuer({ audience: value }))).toEqual([
+          expect.stringContaining(`AUTH_ISSUERS: ${ISSUER}: the audience "${audience}" is not the endpoint`),
+        ])
+      }
+    }
   })
 
   test('says when a secret is none', () => {

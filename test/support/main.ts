@@ -12,7 +12,7 @@ import type { SessionCall } from '../../src/http/session-call.ts'
 import type { JsonObject, JsonRpcAnswer } from '../../src/protocol/json-rpc.ts'
 import type { TaskSnapshot, TaskState } from '../../src/protocol/task.ts'
 import type { Topic } from '../../src/protocol/topic.ts'
-import type { Server } from '../../src/server/index.ts'
+import type { Auth, Server } from '../../src/server/index.ts'
 import type { TaskCall, TaskOwner, TaskUpdate } from '../../src/server/task-port.ts'
 
 // Whatever the Worker exports; the objects below take the place of its own.
@@ -55,8 +55,8 @@ export class SessionObject extends DurableObject<Cloudflare.Env> {
   notified(method: string, params: JsonObject): boolean {
     return this.inner.notified(method, params)
   }
-  answered(answer: JsonRpcAnswer): Promise<boolean> {
-    return this.inner.answered(answer)
+  answered(answer: JsonRpcAnswer, auth?: Auth): Promise<boolean | readonly string[]> {
+    return this.inner.answered(answer, auth)
   }
   taskChanged(update: TaskUpdate): boolean {
     return this.inner.taskChanged(update)

@@ -260,9 +260,17 @@ describe.each(grants)('a refusal, with %s', (grant) => {
     async (error) => {
       const { said, lines } = await refusing(json({ error, error_description: DESCRIPTION }, 400))
       expect(said).toMatch(DOWN)
-      expect(lines).toContain(`cannot get a token for calendar: ${error}`)
+      expect(said).not.toContain('closed')
+      expect(lines).toContain(`cannot get a token for calendar: ${error}: ${DESCRIPTION}`)
     },
   )
+
+  test('is logged as far as it makes sense', async () => {
+    const { lines } = await refusing(json({ error: 'invalid_client', error_description: 'y'.repeat(5_000) }, 400))
+    expect(lines).toContain(`invalid_client: ${'y'.repeat(100)}…`)
+    expect(lines).not.toContain('y'.repeat(101))
+    expect((await refusing(json({ error: 'invalid_client' }, 400))).lines).toContain('calendar: invalid_client (')
+  })
 
   test('is not kept', async () => {
     const { provider, headers } = await refusing(json({ error: 'invalid_target' }, 400))
@@ -303,20 +311,26 @@ describe.each(grants)('a refusal, with %s', (grant) => {
 })
 
 describe('a secret that is not there', () => {
-  test.each([undefined, ''])(
-    'is an internal error, and the log names the setting, not what it says: %j',
-    async (CALENDAR_SECRET) => {
-      const provider = createProvider()
-      await provider.gives('up-1')
-      const lines = logged()
-      const fetcher = serverOf(provider.upstream(), { CALENDAR_SECRET })
-      expect(await got(fetcher, (await callers.token()).headers)).toMatch(/^error: Internal error/)
-      const problem = 'cannot get a token for calendar: its clientSecret is not the name of a secret that is set'
-      expect(lines.join('\n')).toContain(problem)
-      expect(lines.join('\n')).not.toContain('CALENDAR_SECRET')
-      expect(await provider.asked()).toEqual([])
-    },
-  )
+  test.each([undefined, ''])('is an internal error, and the log says what to do: %j', async (CALENDAR_SECRET) => {
+    const provider = createProvider()
+    await provider.gives('up-1')
+    const lines = logged()
+    const fetcher = serverOf(provider.upstream(), { CALENDAR_SECRET })
+    expect(await got(fetcher, (await callers.token()).headers)).toMatch(/^error: Internal error/)
+    const what = 'there is no secret CALENDAR_SECRET: npx wrangler secret put CALENDAR_SECRET, or .dev.vars'
+    expect(lines.join('\n')).toContain(`cannot get a token for calendar: ${what}`)
+    expect(await provider.asked()).toEqual([])
+  })
+
+  test('but stands where its name belongs is not shown', async () => {
+    const provider = createProvider()
+    const lines = logged()
+    const fetcher = serverOf(provider.upstream({ clientSecret: 'hush-hush' }))
+    expect(await got(fetcher, (await callers.token()).headers)).toMatch(/^error: Internal error/)
+    const problem = 'cannot get a token for calendar: its clientSecret is not the name of a secret that is set'
+    expect(lines.join('\n')).toContain(problem)
+    expect(lines.join('\n')).not.toContain('hush')
+  })
 })
 
 test('without authorization there is no token to exchange, and one of the server’s own', async () => {

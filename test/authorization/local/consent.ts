@@ -23,7 +23,7 @@ export function describeConsent(at: Local): void {
       const text = textOf(page)
       expect(text).toContain('Allow Test Client?')
       expect(text).toContain('published by localhost')
-      expect(text).toContain('notes:read')
+      expect(text).toContain('files:read')
       expect(text).toContain(at.site.mcp)
       expect(text).toContain('is sent to 127.0.0.1')
       expect(text).toContain('an app on your computer')
@@ -63,9 +63,9 @@ export function describeConsent(at: Local): void {
 
     test('grants what is ticked, and never more than was asked for', async () => {
       const { verifier, challenge } = await newPkce()
-      const url = at.client.url(challenge, { scope: 'notes:read notes:write' })
-      const back = await new Browser(at.site.auth).authorize(url, { scope: ['notes:write', 'offline_access', 'root'] })
-      expect((await at.client.exchange(back, verifier)).body['scope']).toBe('notes:write')
+      const url = at.client.url(challenge, { scope: 'files:read files:write' })
+      const back = await new Browser(at.site.auth).authorize(url, { scope: ['files:write', 'offline_access', 'root'] })
+      expect((await at.client.exchange(back, verifier)).body['scope']).toBe('files:write')
     })
 
     test('sends a person who declines back with access_denied', async () => {

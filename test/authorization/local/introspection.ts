@@ -21,13 +21,13 @@ export function describeIntrospection(at: Local): void {
     }
 
     test('says what a token is, by either authentication', async () => {
-      const { body: tokens } = await tokensFor(at, 'alice', { scope: 'notes:read notes:write' })
+      const { body: tokens } = await tokensFor(at, 'alice', { scope: 'files:read files:write' })
       const token = tokens['access_token']!
       const { status, headers, body } = await introspect({ token }, basic('mcp: one', SECRET))
       expect([status, headers.get('cache-control')]).toEqual([200, 'no-store'])
       expect(body).toEqual({
         active: true,
-        scope: 'notes:read notes:write',
+        scope: 'files:read files:write',
         client_id: at.client.id,
         sub: 'alice',
         aud: at.site.mcp,

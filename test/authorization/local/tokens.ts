@@ -11,7 +11,7 @@ export function describeTokens(at: Local): void {
       const second = await at.client.refresh(first['refresh_token']!)
       expect(second.status).toBe(200)
       expect(second.body['refresh_token']).not.toBe(first['refresh_token'])
-      expect(second.body['scope']).toBe('notes:read')
+      expect(second.body['scope']).toBe('files:read')
       // The last one stays valid until its successor is used: the answer that named it may have been lost.
       const third = await at.client.refresh(second.body['refresh_token']!)
       expect(third.status).toBe(200)
@@ -24,14 +24,14 @@ export function describeTokens(at: Local): void {
     })
 
     test('cannot be refreshed to more scopes, and may be to fewer', async () => {
-      const { body } = await tokensFor(at, 'alice', { scope: 'notes:read notes:write' })
+      const { body } = await tokensFor(at, 'alice', { scope: 'files:read files:write' })
       const fields = { grant_type: 'refresh_token', client_id: at.client.id, refresh_token: body['refresh_token']! }
-      const fewer = await at.client.post({ ...fields, scope: 'notes:read' })
-      expect(fewer.body['scope']).toBe('notes:read')
+      const fewer = await at.client.post({ ...fields, scope: 'files:read' })
+      expect(fewer.body['scope']).toBe('files:read')
       const more = await at.client.post({
         ...fields,
         refresh_token: fewer.body['refresh_token']!,
-        scope: 'notes:read offline_access',
+        scope: 'files:read offline_access',
       })
       expect(more.body['scope'] ?? '').not.toContain('offline_access')
     })
@@ -65,11 +65,11 @@ export function describeTokens(at: Local): void {
     })
 
     test('are told to whoever is bound to the entrypoint', async () => {
-      const { body } = await tokensFor(at, 'alice', { scope: 'notes:read offline_access' })
+      const { body } = await tokensFor(at, 'alice', { scope: 'files:read offline_access' })
       const valid = await at.site.call('validateToken', at.site.mcp, body['access_token'])
       expect(valid).toEqual({
         audience: at.site.mcp,
-        scope: ['notes:read', 'offline_access'],
+        scope: ['files:read', 'offline_access'],
         userId: 'alice',
         clientId: at.client.id,
         expiresAt: expect.any(Number),
