@@ -21,7 +21,18 @@ const readyTimeoutMs = 60_000
  * With `--var=SCOPES_SUPPORTED:…` among the flags, the MCP server no longer says what its definitions need: then the
  * example's scopes are granted, unless `vars` names others.
  */
-export async function startAuth({ vars = () => ({}), env = {}, flags: others = [], caller = false } = {}) {
+export async function startAuth(options) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(options)
+    } catch (error) {
+      // Somebody took the port between its being found and its being used.
+      if (attempt === 3 || !/port \d+ is taken/.test(error.message)) throw error
+    }
+  }
+}
+
+async function startOnce({ vars = () => ({}), env = {}, flags: others = [], caller = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-edge-auth-'))
   const registry = join(folder, 'registry')
   const [port, authPort] = [await freePort(), await freePort()]
