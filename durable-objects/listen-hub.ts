@@ -10,6 +10,7 @@ import { LIST_TOPICS, type ListTopic, type Topic } from '../src/protocol/topic.t
 import type { Server } from '../src/server/define-server.ts'
 import { listMarks } from '../src/server/list-marks.ts'
 import { LISTEN_PROTOCOL, type HubFrame, type ListMarks } from '../src/server/listen-port.ts'
+import { within } from '../src/server/within.ts'
 import { HubStore, type DueSession, type Following } from './hub-store.ts'
 import { Listeners } from './listeners.ts'
 import { parseAttach, REFUSAL_STATUS } from './listen-attach.ts'
@@ -276,17 +277,6 @@ class Hub {
       return
     }
     if (this.#alarmAt === time) setAlarm(this.#state.storage, time)
-  }
-}
-
-/** @throws when it takes longer; what it comes to then is ignored */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('it takes too long')), ms)))
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -57,7 +57,7 @@ export async function callObject<S, T>(
 }
 
 /** @throws {ProtocolError} Unavailable when what was called cannot be reached */
-export async function reach<T>(what: 'session' | 'task', call: () => Promise<T>): Promise<T> {
+export async function reach<T>(what: 'session' | 'task' | 'quota', call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (cause) {

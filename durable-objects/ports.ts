@@ -5,11 +5,17 @@ import type { SessionPort } from '../src/http/session.ts'
 import type { Server } from '../src/server/define-server.ts'
 import type { SealingKeys } from '../src/server/ports.ts'
 import { callObject, reach, sessionObject, type SessionStub } from './objects.ts'
+import { listenPort, notifier } from './listen-port.ts'
+import { quotaPort } from './quota-port.ts'
 import { interruptedMessage, mayRepeat } from './session-methods.ts'
+import { taskPort } from './task-port.ts'
 
-export { listenPort, notifier } from './listen-port.ts'
-export { quotaPort } from './quota-port.ts'
-export { taskPort } from './task-port.ts'
+export { listenPort, notifier, quotaPort, taskPort }
+
+/** All that `createApp` needs from outside for one server, in Durable Objects. */
+export function ports(server: Server) {
+  return { keys: keyRing, sessions: sessionPort(server), tasks: taskPort(), hubs: listenPort(), quotas: quotaPort() }
+}
 
 /** Sealing keys from the one `KeyRingObject`. */
 export function keyRing(env: Cloudflare.Env): Promise<SealingKeys> {

@@ -3,7 +3,7 @@
 import { ProtocolError } from '../src/protocol/errors.ts'
 import { digestOf } from '../src/server/canonical.ts'
 import type { QuotaPort } from '../src/server/quota-port.ts'
-import { callObject } from './objects.ts'
+import { callObject, reach } from './objects.ts'
 import { TAKE, type Taken } from './quota.ts'
 
 /** Counts with `QuotaObject`. */
@@ -11,7 +11,7 @@ export function quotaPort(): QuotaPort {
   return {
     async take(env, key, { calls, windowMs }, count) {
       const name = await digestOf(key)
-      const taken = await reached(() => take(env, name, [count, calls, windowMs]))
+      const taken = await reach('quota', () => take(env, name, [count, calls, windowMs]))
       if (!taken.isOver) return
       const retryAfterSeconds = Math.max(1, Math.ceil((taken.resetsAt - Date.now()) / 1000))
       throw new ProtocolError(
@@ -42,12 +42,4 @@ function take({ QUOTA_OBJECT }: Cloudflare.Env, name: string, parameters: readon
     // Not quite, but to count a call twice when an object restarts is better than to refuse it.
     true,
   )
-}
-
-async function reached<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (cause) {
-    throw Object.assign(new ProtocolError('Unavailable', 'The quota cannot be reached: try again'), { cause })
-  }
 }

@@ -74,15 +74,22 @@ function problemsOfServer({ role, vars, ratelimits, services, objects }: Deploym
   // What cannot be seen from here counts as set: secrets, and what a service binding leads to.
   const secrets = Object.fromEntries(secretsOf({ role, vars }).map((name) => [name, 'set']))
   const bindings = Object.fromEntries(services.map(({ binding }) => [String(binding), {}]))
-  try {
+  const parse = (): string[] => {
     // That AUTH is not chosen has been said.
     const { issuers } = parseConfig({ ...secrets, ...vars, ...bindings, AUTH: vars['AUTH'] ?? 'none' })
-    problems.push(...(issuers ?? []).flatMap(onThisMachine))
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    problems.push(error.message)
+    return (issuers ?? []).flatMap(onThisMachine)
   }
-  return problems
+  return [...problems, ...problemsOf(parse)]
+}
+
+/** What a Worker's own parser says, which it throws. */
+function problemsOf(parse: () => string[]): string[] {
+  try {
+    return parse()
+  } catch (error) {
+    if (error instanceof TypeError) return [error.message]
+    throw error
+  }
 }
 
 const NO_NAME = 'is no name of a secret: if it is the secret itself, take it out of wrangler.toml'
@@ -133,13 +140,10 @@ function problemsOfAuthorization({ role, vars, ratelimits, kvNamespaces }: Deplo
   if (problems.length > 0) return problems
   // Long enough for what a secret has to be.
   const secrets = Object.fromEntries(secretsOf({ role, vars }).map((name) => [name, 'set'.padEnd(32)]))
-  try {
+  return problemsOf(() => {
     parseAuthorizationConfig({ ...secrets, ...vars })
     return []
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    return [error.message]
-  }
+  })
 }
 
 const MEANINGS: { [name: string]: string } = {

@@ -50,9 +50,11 @@ const within = (folder: string): Source[] => sources.filter(({ path }) => path.s
 /** What each layer may import: files and folders of this repository, and packages. */
 const LAYERS: { [layer: string]: string[] } = {
   'src/limits.ts': [],
+  'src/network.ts': [],
   'src/config.ts': ['src/auth/settings.ts', 'zod'],
   'src/protocol/': ['src/protocol/'],
   'src/server/': [
+    'src/network.ts',
     'src/server/',
     'src/protocol/',
     'src/limits.ts',
@@ -64,6 +66,7 @@ const LAYERS: { [layer: string]: string[] } = {
   ],
   'src/observability/': ['src/observability/', 'src/protocol/', 'src/server/ports.ts', 'src/config.ts'],
   'src/auth/': [
+    'src/network.ts',
     'src/auth/',
     'src/observability/sink.ts',
     'src/server/',
@@ -75,6 +78,7 @@ const LAYERS: { [layer: string]: string[] } = {
     'zod',
   ],
   'src/http/': [
+    'src/network.ts',
     'src/http/',
     'src/auth/',
     'src/observability/',
@@ -102,6 +106,7 @@ const LAYERS: { [layer: string]: string[] } = {
     'itty-durable/itty-durable.js',
   ],
   'src/authorization/': [
+    'src/network.ts',
     'src/authorization/',
     'src/observability/sink.ts',
     'cloudflare:workers',

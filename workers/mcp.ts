@@ -1,7 +1,7 @@
 // The Worker: puts the app's server, the ports and the routes together, and exports the object classes.
 
 import { createListenHubObject } from '../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../durable-objects/ports.ts'
+import { ports } from '../durable-objects/ports.ts'
 import { createSessionObject } from '../durable-objects/session.ts'
 import { createTaskObject } from '../durable-objects/task.ts'
 import { server } from '../src/app/server.ts'
@@ -19,9 +19,5 @@ export const ListenHubObject = createListenHubObject(server)
 
 export default createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })

@@ -1,7 +1,7 @@
 // Fetches a JSON object from an issuer. Its URLs come from the configuration, or from what a configured issuer says.
 
+import { isSafe } from '../network.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
-import { isSafe } from './settings.ts'
 
 /**
  * @param signal when it takes too long, together with what was fetched before

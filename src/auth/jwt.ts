@@ -9,6 +9,7 @@ import {
   type JSONWebKeySet,
   type JWTHeaderParameters,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
 } from 'jose'
 import { clip } from '../protocol/clip.ts'
 import type { JsonObject } from '../protocol/json-rpc.ts'
@@ -34,11 +35,19 @@ export function claimedIssuer(token: string): string | undefined {
 /** Verifies the tokens of one issuer. */
 export class JwtVerifier {
   readonly #issuer: Issuer
+  readonly #options: JWTVerifyOptions
   readonly #keys: Refreshing<KeySet>
 
   constructor(issuer: Issuer) {
     this.#issuer = issuer
-    const { check } = issuer
+    const { check, typ } = issuer
+    this.#options = {
+      issuer: issuer.issuer,
+      algorithms: [...issuer.algorithms],
+      clockTolerance: issuer.clockToleranceSeconds,
+      requiredClaims: ['exp'],
+      ...(typ !== undefined && { typ }),
+    }
     const url = async (signal: AbortSignal): Promise<string> => {
       return check.by === 'jwks' ? check.url : endpointOf(await discover(issuer.issuer, signal), 'jwks_uri')
     }
@@ -50,19 +59,11 @@ export class JwtVerifier {
    * @throws {TokenError} for any other @throws {IssuerError} when the keys cannot be had
    */
   async verify(token: string): Promise<JsonObject> {
-    const { issuer, algorithms, clockToleranceSeconds: clockTolerance, typ } = this.#issuer
-    const options = {
-      issuer,
-      algorithms: [...algorithms],
-      clockTolerance,
-      requiredClaims: ['exp'],
-      ...(typ !== undefined && { typ }),
-    }
     try {
-      return (await jwtVerify(token, this.#key, options)).payload
+      return (await jwtVerify(token, this.#key, this.#options)).payload
     } catch (error) {
       if (error instanceof IssuerError) throw error
-      throw refusal(error, issuer)
+      throw refusal(error, this.#issuer.issuer)
     }
   }
 

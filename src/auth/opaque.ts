@@ -11,11 +11,13 @@ import {
   type IntrospectionResponse,
 } from 'oauth4webapi'
 import { limits } from '../limits.ts'
+import { isSafe } from '../network.ts'
 import { isObject, type JsonObject } from '../protocol/json-rpc.ts'
 import { digestOf } from '../server/canonical.ts'
+import { within } from '../server/within.ts'
 import { discover, endpointOf } from './discovery.ts'
 import { Refreshing } from './refreshing.ts'
-import { isSafe, type Check, type Issuer } from './settings.ts'
+import type { Check, Issuer } from './settings.ts'
 import { IssuerError } from './token-error.ts'
 
 /** Says what a token stands for, as claims; undefined when it stands for nothing. @throws when it cannot be told */
@@ -130,25 +132,14 @@ function service({ issuer, audiences }: Issuer, { binding }: Check & { by: 'serv
   return async (token, env) => {
     const { [binding]: validator } = env as { [name: string]: TokenService }
     for (const audience of audiences ?? []) {
-      const said = await within(validator!.validateToken(audience, token))
+      const said = await within(limits.issuerFetchMs, validator!.validateToken(audience, token), tooSlow)
       if (isObject(said)) return claimsOf(issuer, said)
     }
     return undefined
   }
 }
 
-/** @throws {Error} when it takes too long */
-async function within<T>(asking: Promise<T>): Promise<T> {
-  const done = new AbortController()
-  const late = scheduler.wait(limits.issuerFetchMs, { signal: done.signal }).then(() => {
-    throw new NoAnswer('it took too long')
-  })
-  try {
-    return await Promise.race([asking, late])
-  } finally {
-    done.abort()
-  }
-}
+const tooSlow = (): Error => new NoAnswer('it took too long')
 
 /** What the service says, in the words of a token. */
 function claimsOf(issuer: string, { audience, scope, userId, clientId, expiresAt, props }: JsonObject): JsonObject {

@@ -10,14 +10,18 @@ const ENDPOINT = '/mcp'
 
 type Place = Pick<Config, 'publicUrl'>
 
+function originOf({ publicUrl }: Place, requestUrl: string): string {
+  return (publicUrl ?? new URL(requestUrl)).origin
+}
+
 /** Where clients reach the endpoint: `https://host/mcp`, without a slash at the end, however it was asked. */
-export function resourceUrl({ publicUrl }: Place, requestUrl: string): string {
-  return `${(publicUrl ?? new URL(requestUrl)).origin}${ENDPOINT}`
+export function resourceUrl(place: Place, requestUrl: string): string {
+  return `${originOf(place, requestUrl)}${ENDPOINT}`
 }
 
 /** Where the document about it is. */
-export function metadataUrl({ publicUrl }: Place, requestUrl: string): string {
-  return `${(publicUrl ?? new URL(requestUrl)).origin}${METADATA_PATH}${ENDPOINT}`
+export function metadataUrl(place: Place, requestUrl: string): string {
+  return `${originOf(place, requestUrl)}${METADATA_PATH}${ENDPOINT}`
 }
 
 /** The document. @param issuers in the order clients should try them */

@@ -2,6 +2,7 @@
 // so that nothing is taken by mistake. Worked settings for common providers: docs/authorization.md.
 
 import * as z from 'zod'
+import { isSafe } from '../network.ts'
 import { missingSecret } from '../server/missing-secret.ts'
 
 /** How the tokens of one issuer are checked. */
@@ -204,9 +205,4 @@ function checkOf({ jwks, introspection, service }: Setting, env: object): Check 
 
 function isFilled(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
-}
-
-/** True for a URL whose answer can be trusted: https, or on this machine. */
-export function isSafe({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
 }

@@ -1,6 +1,7 @@
 // How often one address may ask for what writes or fetches, and what it is answered when that is too often. How often is
 // said in wrangler.authorization.toml.
 
+import { networkOf } from '../network.ts'
 import { failure, report } from '../observability/sink.ts'
 import type { AuthorizationConfig } from './config.ts'
 import { message } from './page.ts'
@@ -32,11 +33,6 @@ export function createRequestLimit(
       return false
     }
   }
-}
-
-/** An address, or the network of an IPv6 one, /48: who has that has 2^80 of them. Cloudflare writes them canonically. */
-function networkOf(address: string): string {
-  return address.includes(':') ? `${address.split('::')[0]}:0:0`.split(':').slice(0, 3).join(':') : address
 }
 
 /** 429 for a person. */

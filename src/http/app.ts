@@ -164,10 +164,9 @@ function wantsPage({ headers }: Request): boolean {
 }
 
 function page(server: Server, { request, config }: Arrival, status: 200 | 405): Response {
-  const endpoint = new URL('/mcp', config.publicUrl ?? request.url).href
   // Instructions are for who may call.
   const shown = config.issuers ? { ...server, instructions: undefined } : server
-  return new Response(landingPage(shown, endpoint), {
+  return new Response(landingPage(shown, resourceUrl(config, request.url)), {
     status,
     headers: status === 405 ? PAGE_405_HEADERS : HTML_HEADERS,
   })

@@ -1,5 +1,7 @@
 // Whose requests, streams and calls are counted together. It must not decide what anybody may do.
 
+import type { Config } from '../config.ts'
+import { networkOf } from '../network.ts'
 import type { HeaderSource } from '../protocol/headers.ts'
 import { isAnonymous, type Auth } from '../server/ports.ts'
 
@@ -9,12 +11,11 @@ export function ownerOf({ auth, headers }: { auth: Auth; headers: HeaderSource }
   return `address ${networkOf(headers.get('cf-connecting-ip') ?? '')}`
 }
 
-/** An address, or the network of an IPv6 one, /48: who has that has 2^80 of them. */
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':').filter(Boolean)
-  const missing = 8 - groups.length - (tail ?? '').split(':').filter(Boolean).length
-  if (tail !== undefined) groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'))
-  return groups.slice(0, 3).join(':')
+/**
+ * What tells this Worker's callers from those of others: bindings with one `namespace_id` share their counters in a whole
+ * account, and a Worker does not know its name. Without the port, since Cloudflare listens on several; that of PUBLIC_URL
+ * where it is set, since a wildcard route has as many names as one likes.
+ */
+export function hostOf({ url }: Request, { publicUrl }: Pick<Config, 'publicUrl'>): string {
+  return (publicUrl ?? new URL(url)).hostname
 }

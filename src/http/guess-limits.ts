@@ -5,7 +5,7 @@ import type { Guesses } from '../auth/authenticator.ts'
 import type { Config } from '../config.ts'
 import { ProtocolError } from '../protocol/errors.ts'
 import { ANONYMOUS } from '../server/ports.ts'
-import { ownerOf } from './caller.ts'
+import { hostOf, ownerOf } from './caller.ts'
 
 /** How long an address waits that was over the limit, in seconds. */
 const PAUSE_SECONDS = 10
@@ -14,15 +14,12 @@ const ADDRESSES = 1_000
 
 /** Counts with the binding of all calls, `CALLS`, and only what failed: hosts share addresses. */
 export class GuessLimits implements Guesses {
-  readonly #isOn: boolean
-  /** As it is known to others: a wildcard route has as many names as one likes. */
-  readonly #host: string | undefined
+  readonly #config: Pick<Config, 'rateLimit' | 'publicUrl'>
   /** Until when an address waits, ms since the epoch. */
   readonly #waiting = new Map<string, number>()
 
-  constructor({ rateLimit, publicUrl }: Pick<Config, 'rateLimit' | 'publicUrl'>) {
-    this.#isOn = rateLimit
-    this.#host = publicUrl?.hostname
+  constructor(config: Pick<Config, 'rateLimit' | 'publicUrl'>) {
+    this.#config = config
   }
 
   check({ headers }: Request): void {
@@ -38,12 +35,12 @@ export class GuessLimits implements Guesses {
     )
   }
 
-  async failed({ url, headers }: Request, env: object): Promise<void> {
+  async failed(request: Request, env: object): Promise<void> {
     const { CALLS } = env as { CALLS?: RateLimit }
-    if (!this.#isOn || !CALLS) return
-    const address = addressOf(headers)
+    if (!this.#config.rateLimit || !CALLS) return
+    const address = addressOf(request.headers)
     try {
-      if ((await CALLS.limit({ key: `${this.#host ?? new URL(url).hostname} tokens ${address}` })).success) return
+      if ((await CALLS.limit({ key: `${hostOf(request, this.#config)} tokens ${address}` })).success) return
     } catch {
       // A limiter that is down must not take the server down; who counts calls reports it.
       return

@@ -95,7 +95,7 @@ async function listTasks(
   // Nobody's tasks could be told from anybody's. @see Security Considerations, Task Isolation and Access Control
   if (isAnonymous(auth)) throw new ProtocolError('MethodNotFound', 'Method not found: tasks/list')
   const { tasks: found, nextCursor } = await tasks.list(env, ownerOf(auth), cursor)
-  const shown = found.filter(({ snapshot }) => mayUse(server.scopeImplies, auth, snapshot.scopes))
+  const shown = found.filter(({ snapshot }) => mayUse(server, auth, snapshot.scopes))
   return {
     tasks: shown.map(({ taskId, snapshot }) => legacyTask(taskId, snapshot)),
     ...(nextCursor !== undefined && { nextCursor }),

@@ -8,9 +8,9 @@ import type { JsonRpcRequest } from '../protocol/json-rpc.ts'
 import { digestOf } from '../server/canonical.ts'
 import type { Server } from '../server/define-server.ts'
 import type { Auth } from '../server/ports.ts'
-import type { Quota, QuotaPort } from '../server/quota-port.ts'
+import type { QuotaPort } from '../server/quota-port.ts'
 import { findTool } from '../server/run.ts'
-import { ownerOf } from './caller.ts'
+import { hostOf, ownerOf } from './caller.ts'
 
 /** What of a request is looked at. */
 export interface LimitedArrival {
@@ -60,8 +60,6 @@ const REPORT_MS = 60_000
 export class CallLimits {
   readonly #server: Server
   readonly #quotas: QuotaPort
-  #url = ''
-  #host = ''
   #isMissed = false
   #failedAt = -Infinity
 
@@ -84,10 +82,13 @@ export class CallLimits {
    * Takes the tool calls of one POST from the caller's quota, all or none: the last thing before they are made. Undefined
    * where there is nothing to take. @throws {ProtocolError} TooManyRequests or Unavailable
    */
-  quota(arrival: LimitedArrival, messages: readonly JsonRpcRequest[]): Promise<void> | undefined {
-    const { quota } = arrival.config
+  quota(
+    { env, auth, request, config: { quota } }: LimitedArrival,
+    messages: readonly JsonRpcRequest[],
+  ): Promise<void> | undefined {
     const calls = quota ? messages.filter(({ method }) => method === 'tools/call').length : 0
-    return quota && calls > 0 ? this.#take(arrival, quota, calls) : undefined
+    if (!quota || calls === 0) return undefined
+    return this.#quotas.take(env, ownerOf({ auth, headers: request.headers }), quota, calls)
   }
 
   /**
@@ -103,7 +104,7 @@ export class CallLimits {
     const limiter = this.#limiterOf(arrival, message)
     if (!limiter) return
     const owner = ownerOf({ auth: arrival.auth, headers: arrival.request.headers })
-    const key = `${this.#hostOf(arrival)} ${owner.length > OWNER_CHARS ? await digestOf(owner) : owner}`
+    const key = `${hostOf(arrival.request, arrival.config)} ${owner.length > OWNER_CHARS ? await digestOf(owner) : owner}`
     try {
       if ((await limiter.limit({ key })).success) return
     } catch (cause) {
@@ -143,23 +144,6 @@ export class CallLimits {
   #rateLimitOf(name: unknown, auth: Auth): string | undefined {
     const rateLimit = this.#server.tools.get(name as string)?.rateLimit
     return rateLimit !== undefined && findTool(this.#server, auth, name) ? rateLimit : undefined
-  }
-
-  /**
-   * What tells this Worker's callers from those of others: bindings with one `namespace_id` share their counters in a whole
-   * account, and a Worker does not know its name. Without the port, since Cloudflare listens on several.
-   */
-  #hostOf({ request: { url }, config: { publicUrl } }: LimitedArrival): string {
-    if (publicUrl) return publicUrl.hostname
-    if (url !== this.#url) {
-      this.#url = url
-      this.#host = new URL(url).hostname
-    }
-    return this.#host
-  }
-
-  async #take({ env, auth, request }: LimitedArrival, quota: Quota, count: number): Promise<void> {
-    await this.#quotas.take(env, ownerOf({ auth, headers: request.headers }), quota, count)
   }
 
   /** Once a minute, or a log would be as long as the outage. */

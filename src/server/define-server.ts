@@ -112,9 +112,10 @@ export function defineServer(options: ServerOptions): Server {
 }
 
 /** The same definition, which exists for nobody who may not use it. */
-function hideWithout<T extends Restricted>(implies: ScopeRules['scopeImplies'], entry: T): T {
+function hideWithout<T extends Restricted>(scopeImplies: ScopeRules['scopeImplies'], entry: T): T {
   if (!entry.scopes?.length) return entry
-  const visible: Restricted['visible'] = (auth) => mayUse(implies, auth, entry.scopes!) && isVisible(entry, auth)
+  const visible: Restricted['visible'] = (auth) =>
+    mayUse({ scopeImplies }, auth, entry.scopes!) && isVisible(entry, auth)
   return Object.freeze({ ...entry, visible })
 }
 

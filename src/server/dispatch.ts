@@ -94,7 +94,7 @@ function listPage(
 /** Fixed resources first, then what templates contribute, computed for this caller. */
 async function listResources(server: Server, call: Call): Promise<Outcome> {
   // What is kept from a caller is kept from it by name, too.
-  const isOpen = ({ scopes = [] }: Restricted): boolean => mayUse(server.scopeImplies, call.auth, scopes)
+  const isOpen = ({ scopes = [] }: Restricted): boolean => mayUse(server, call.auth, scopes)
   const templates = server.templates.filter((each) => each.list && isVisible(each, call.auth) && isOpen(each))
   const lists = templates.map(({ list }) => list!)
   if (lists.length === 0) return listFixed(server, call, 'resources', server.resources.values())

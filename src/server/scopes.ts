@@ -38,16 +38,18 @@ export function scopesFor(server: Server, auth: Auth, method: string, params: Js
   }
 }
 
+type Implications = Pick<ScopeRules, 'scopeImplies'>
+
 /** Which of the scopes a token lacks. None without authorization: everybody may do everything then. */
-export function missingScopes({ scopeImplies }: ScopeRules, auth: Auth, needed: readonly string[]): string[] {
+export function missingScopes({ scopeImplies }: Implications, auth: Auth, needed: readonly string[]): string[] {
   if (needed.length === 0 || isAnonymous(auth)) return []
   const held = withImplied(scopeImplies, auth.scopes ?? NONE)
   return needed.filter((scope) => !held.has(scope))
 }
 
 /** True if the token is good for all of them. */
-export function mayUse(scopeImplies: ScopeRules['scopeImplies'], auth: Auth, needed: readonly string[]): boolean {
-  return missingScopes({ scopeImplies, scopes: new Set() }, auth, needed).length === 0
+export function mayUse(rules: Implications, auth: Auth, needed: readonly string[]): boolean {
+  return missingScopes(rules, auth, needed).length === 0
 }
 
 /** The scopes of a token that mean something here. @param others beside those of definitions */

@@ -17,6 +17,7 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { limits } from '../limits.ts'
+import { isSafe } from '../network.ts'
 import { clip } from '../protocol/clip.ts'
 import { tokenOf } from './access-token.ts'
 import { digestOf } from './canonical.ts'
@@ -77,7 +78,8 @@ export function defineUpstream(name: string, options: UpstreamOptions): Upstream
       // Also where one is known already: whether a task gets one must not depend on the isolate it runs in.
       const subject = options.grant === 'token_exchange' ? subjectToken(name, auth) : undefined
       const now = Date.now()
-      const key = await keyOf(name, options, auth)
+      // Not by the principal alone: of two tokens of one user, one may be good for more, and so is what it was exchanged for.
+      const key = subject === undefined ? '' : await digestOf([auth.principal, subject])
       const held = known.get(key)
       if (held && now < held.until) return held.token
       known.delete(key)
@@ -99,14 +101,6 @@ export function defineUpstream(name: string, options: UpstreamOptions): Upstream
 const EARLY_MS = 10_000
 /** How long a token is taken to live whose issuer does not say. */
 const DEFAULT_SECONDS = 60
-
-/**
- * What a token was got for. Not the principal alone: of two tokens of one user, one may be good for more, and so is what it
- * was exchanged for.
- */
-async function keyOf(name: string, { grant }: UpstreamOptions, auth: Auth): Promise<string> {
-  return grant === 'client_credentials' ? '' : digestOf([auth.principal, subjectToken(name, auth)])
-}
 
 /** @param subject the token to exchange, where one is */
 async function get(
@@ -188,8 +182,6 @@ function refusal(name: string, cause: unknown): Error {
 const OURS: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type'])
 
 function checkEndpoint(name: string, endpoint: string): void {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  const isLocal = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
-  if (url?.protocol === 'https:' || isLocal) return
+  if (URL.canParse(endpoint) && isSafe(new URL(endpoint))) return
   throw new TypeError(`cannot define upstream "${name}": tokenEndpoint must be an https URL`)
 }

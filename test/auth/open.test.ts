@@ -1,11 +1,11 @@
 // What may be asked without a token, and that nothing else may: not one request of any era reaches an object.
 // @see basic/authorization, Access Token Usage: it is needed for every HTTP request
 
-import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { modern, type Fetcher, type JsonObject } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 import { BOTH_TYPES, envelope, message } from '../http/post.ts'
+import { watchedObjects } from '../support/watched-objects.ts'
 import { createIssuer, RESOURCE, type Issuer } from './issuer.ts'
 import { invalid, METADATA, MISSING, outcome, protect, type Outcome } from './table.ts'
 
@@ -18,28 +18,11 @@ let issuer: Issuer
 let server: Fetcher
 beforeAll(async () => {
   issuer = await createIssuer()
-  server = protect([issuer.settings()], watchedObjects())
+  server = protect([issuer.settings()], watchedObjects(touched))
 })
 beforeEach(() => {
   touched.length = 0
 })
-
-/** The bindings of objects, the same but noting their use. */
-function watchedObjects(): JsonObject {
-  const isNamespace = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && 'idFromName' in value && 'newUniqueId' in value
-  const watched = Object.entries(env).flatMap(([name, value]: [string, unknown]) => {
-    if (!isNamespace(value)) return []
-    const get = (target: object, key: string | symbol): unknown => {
-      touched.push(name)
-      const member: unknown = Reflect.get(target, key)
-      return typeof member === 'function' ? member.bind(target) : member
-    }
-    return [[name, new Proxy(value, { get })]]
-  })
-  expect(watched.length).toBeGreaterThanOrEqual(5)
-  return Object.fromEntries(watched) as JsonObject
-}
 
 const legacyVersions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const SESSION = { 'mcp-session-id': 'a-session' }

@@ -1,7 +1,7 @@
 // The conformance fixture as a Worker: what the official suite calls, put together like workers/mcp.ts.
 
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -16,9 +16,5 @@ export const ListenHubObject = createListenHubObject(server)
 
 export default createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })

@@ -1,7 +1,7 @@
 // Tools for tests over real TCP: they wait, emit, and remember in this isolate what became of them.
 
 import * as z from 'zod'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -62,9 +62,5 @@ export const ListenHubObject = createListenHubObject(server)
 
 export default createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })

@@ -7,7 +7,7 @@
 import './short-limits.ts'
 
 import * as z from 'zod'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { SessionCall, SessionReply } from '../../src/http/session-call.ts'
@@ -150,11 +150,7 @@ export const ListenHubObject = createKillableHubObject(server)
 
 const app = createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
   authenticate({ headers }) {
     const principal = headers.get('x-principal')
     return principal === null ? ANONYMOUS : { principal }

@@ -2,7 +2,7 @@
 // hands over what was noted and logged since the last time. Nothing here is an example to follow.
 
 import * as z from 'zod'
-import { listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createTaskObject } from '../../durable-objects/task.ts'
@@ -392,11 +392,8 @@ const authenticate: Authenticate = ({ headers }) => {
 
 const app = createApp({
   server,
+  ...ports(server),
   keys,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
   authenticate,
 })
 

@@ -4,7 +4,7 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createApp } from '../../src/http/app.ts'
 import { limits } from '../../src/limits.ts'
 import { defineServer, defineTool } from '../../src/server/index.ts'
@@ -201,11 +201,7 @@ test('a handler that is cancelled is kept alive for its clean-up, and no longer 
   const server = defineServer({ name: 'x', version: '1', tools: [work, stubborn] })
   const app = createApp({
     server,
-    keys: keyRing,
-    sessions: sessionPort(server),
-    tasks: taskPort(),
-    hubs: listenPort(),
-    quotas: quotaPort(),
+    ...ports(server),
   })
   const context = {
     waitUntil: (promise: Promise<unknown>) => void kept.push(promise),

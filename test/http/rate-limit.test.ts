@@ -9,9 +9,10 @@ import { defineServer, defineTool, ProtocolError } from '../../src/server/index.
 import { digestOf } from '../../src/server/canonical.ts'
 import { ANONYMOUS } from '../../src/server/ports.ts'
 import { bearer, legacyPost, modernPost } from '../isolation/support.ts'
-import { createScopeRealm, DEFINITIONS, watchedObjects, type ScopeRealm } from '../scopes/support.ts'
+import { createScopeRealm, DEFINITIONS, type ScopeRealm } from '../scopes/support.ts'
 import { describeEras, legacy, legacySession, modern, type JsonObject } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
+import { watchedObjects } from '../support/watched-objects.ts'
 import { message as bare, post } from './post.ts'
 
 /** What wrangler.toml gives the binding CALLS, per minute. */
@@ -463,7 +464,7 @@ describe('with authorization', () => {
     'over the limit nobody is told of scopes, and no task is asked for its own [%s]',
     async (_, post) => {
       const touched: string[] = []
-      const objects = watchedObjects(touched)
+      const objects = watchedObjects(touched, 'KEY_RING')
       const as = somebody()
       const { keys, limit } = recorder(false)
       const over = realm.serve(DEFINITIONS, { ...objects, RATE_LIMIT: 'on', CALLS: { limit } })

@@ -1,7 +1,7 @@
 // Sessions and a hub that count how often each object was constructed and entered. The counts are kept by the isolate,
 // which outlives the objects on bare workerd, and read without touching one: nothing is stored and no object is asked.
 
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../durable-objects/ports.ts'
+import { ports } from '../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../durable-objects/session.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -69,11 +69,7 @@ export const ListenHubObject = counted('hub', createListenHubObject(server))
 
 const app = createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })
 
 export default {

@@ -8,22 +8,15 @@ import { bearer, legacyPost, logged, modernPost, whole } from '../isolation/supp
 import { sessionOf } from '../sessions/support.ts'
 import { legacy, modern, REVISIONS, type Fetcher, type JsonObject, type Revision } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
-import {
-  createScopeRealm,
-  DEFINITIONS,
-  expectRefused,
-  insufficient,
-  ran,
-  watchedObjects,
-  type ScopeRealm,
-} from './support.ts'
+import { watchedObjects } from '../support/watched-objects.ts'
+import { createScopeRealm, DEFINITIONS, expectRefused, insufficient, ran, type ScopeRealm } from './support.ts'
 
 let realm: ScopeRealm
 const touched: string[] = []
 let fetcher: Fetcher
 beforeAll(async () => {
   realm = await createScopeRealm()
-  fetcher = realm.serve(DEFINITIONS, watchedObjects(touched))
+  fetcher = realm.serve(DEFINITIONS, watchedObjects(touched, 'KEY_RING'))
 })
 beforeEach(() => {
   ran.length = touched.length = 0

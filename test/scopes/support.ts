@@ -1,6 +1,5 @@
 // What the tests of scopes share: a server some of whose definitions need scopes, tokens with any, and the answer of a 403.
 
-import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { expect } from 'vitest'
 import {
@@ -13,7 +12,7 @@ import {
 } from '../../src/server/index.ts'
 import { createIssuer, type Issuer } from '../auth/issuer.ts'
 import { bearer, NAME, statusOf, whole } from '../isolation/support.ts'
-import type { Fetcher, JsonObject } from '../support/client.ts'
+import type { Fetcher } from '../support/client.ts'
 import { serve } from '../support/serve.ts'
 
 const METADATA = 'http://localhost/.well-known/oauth-protected-resource/mcp'
@@ -131,22 +130,4 @@ export async function expectRefused(response: Response, scope: string): Promise<
   expect(answer).toContain('content-type: application/json')
   expect(answer).toContain('Forbidden: this needs the scopes')
   expect(ran).toEqual([])
-}
-
-/** The object bindings, which note their use in `touched`. */
-export function watchedObjects(touched: string[]): JsonObject {
-  const isNamespace = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && 'idFromName' in value && 'newUniqueId' in value
-  const watched = Object.entries(env).flatMap(([name, value]: [string, unknown]) => {
-    // The keys that seal are asked for once, whatever is requested.
-    if (!isNamespace(value) || name === 'KEY_RING') return []
-    const get = (target: object, key: string | symbol): unknown => {
-      touched.push(name)
-      const member: unknown = Reflect.get(target, key)
-      return typeof member === 'function' ? member.bind(target) : member
-    }
-    return [[name, new Proxy(value, { get })]]
-  })
-  expect(watched.length).toBeGreaterThanOrEqual(4)
-  return Object.fromEntries(watched) as JsonObject
 }

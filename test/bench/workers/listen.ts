@@ -1,7 +1,7 @@
 // This repository with change notifications: what workers/mcp.ts is, with resources to listen to. Beside /mcp it answers
 // what the benchmark needs: it publishes, counts a hub's listeners, kills hubs, and lets listeners come back sooner.
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, notifier, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { notifier, ports } from '../../../durable-objects/ports.ts'
 import { shardsOf } from '../../../src/config.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { limits } from '../../../src/limits.ts'
@@ -37,11 +37,7 @@ export class ListenHubObject extends createListenHubObject(server) {
 
 const app = createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })
 
 export default {

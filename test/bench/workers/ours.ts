@@ -1,5 +1,5 @@
 // This repository's own modules with the tools of the benchmark: what workers/mcp.ts is, without the example's objects.
-import { listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { ports } from '../../../durable-objects/ports.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { defineServer, defineTool, ToolError } from '../../../src/server/index.ts'
 import { serverInfo } from './answers.ts'
@@ -28,9 +28,6 @@ const keys = () => Promise.reject(new Error('nothing here seals'))
 
 export default createApp({
   server,
+  ...ports(server),
   keys,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
 })

@@ -1,6 +1,6 @@
 // This repository with sessions: what workers/mcp.ts is, with the two tools the benchmark calls in one.
 import * as z from 'zod'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { ports } from '../../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -33,9 +33,5 @@ export const ListenHubObject = createListenHubObject(server)
 
 export default createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })

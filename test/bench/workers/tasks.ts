@@ -1,7 +1,7 @@
 // This repository with tasks: what workers/mcp.ts is, with tools that become tasks and one that is called in a session.
 // With CALLER every caller is that principal, who has an object of its own; without it everybody is anonymous.
 import * as z from 'zod'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { ports } from '../../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
@@ -43,16 +43,9 @@ const server = defineServer({
   ...serverInfo,
   tools: [defineTool(name, { ...options, handler: run }), quick, nap, ask],
 })
-const ports = {
-  server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
-}
-const app = createApp(ports)
-const identified = createApp({ ...ports, authenticate: (_, env: Env) => ({ principal: env.CALLER! }) })
+const appOptions = { server, ...ports(server) }
+const app = createApp(appOptions)
+const identified = createApp({ ...appOptions, authenticate: (_, env: Env) => ({ principal: env.CALLER! }) })
 
 export const SessionObject = createSessionObject(server)
 export const TaskObject = createTaskObject(server)

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
-import { keyRing, listenPort, notifier, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { notifier, ports } from '../../../durable-objects/ports.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -60,11 +60,7 @@ export class ListenHubObject extends createListenHubObject(server) {
 
 const app = createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })
 
 export default {

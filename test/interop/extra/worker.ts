@@ -4,7 +4,7 @@
 
 import { DurableObject, env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { keyRing, listenPort, quotaPort, sessionPort, taskPort } from '../../../durable-objects/ports.ts'
+import { ports } from '../../../durable-objects/ports.ts'
 import { createListenHubObject } from '../../../durable-objects/listen-hub.ts'
 import { createSessionObject } from '../../../durable-objects/session.ts'
 import { createTaskObject } from '../../../durable-objects/task.ts'
@@ -92,9 +92,5 @@ export const ListenHubObject = createListenHubObject(server)
 
 export default createApp({
   server,
-  keys: keyRing,
-  sessions: sessionPort(server),
-  tasks: taskPort(),
-  hubs: listenPort(),
-  quotas: quotaPort(),
+  ...ports(server),
 })
